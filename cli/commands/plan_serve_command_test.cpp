@@ -20,7 +20,7 @@ TEST(PlanServeCli, TextSaysWhatItCostsBreaksAndStarts) {
   for (const char* part :
        {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 9.00 ms (p90)", "deployments tried",
         "$/h", "cheapest for its chance: ", "an hour", "margin: TTFT ", "to spare", "80 % interval: TTFT ", "chance",
-        "tokens/s/GPU", "tokens/s/user", "in flight", "weights + cache", "seen", "breaks first: T",
+        "tokens/s/GPU", "tokens/s/user", "in flight", "weights + cache", "seen", "saturates at ",
         "price: ", "start it with (", "meta-llama/Llama-3.2-1B"})
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   EXPECT_EQ(run.out, run_tilecast(kSmall).out);  // nothing depends on time or chance

@@ -45,7 +45,7 @@ struct StepQuery {
 
   std::string dtype = {};                 // a number format; empty: the checkpoint's
   std::string kv_dtype = "auto";          // of keys and values: "auto" or "fp8"
-  std::string routing = {};               // of tokens to experts: uniform (empty), power:1.2, counts:FILE
+  std::string routing = {};               // of tokens to experts: uniform, power:1.2 (empty; training: uniform), counts:FILE
   std::optional<EngineKind> engine = {};  // empty: vLLM where the model generates, else PyTorch
   EngineEra era = EngineEra::current;
   std::optional<AttentionForm> attention = {};  // empty: the framework's, else fused

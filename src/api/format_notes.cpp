@@ -38,15 +38,16 @@ std::vector<std::string> served_notes(const Precision& own, bool experts, const 
   return notes;
 }
 
-// Where tokens are few, how they spread says how many experts are read: evenly, as many as can be.
+// Where tokens are few, how they spread says how many experts are read: evenly, as many as can be. What is assumed of
+// it is said there.
 std::string routing_note(const Run& run, const ModelSpec& model) {
   constexpr Count kFew = 4;  // visits an expert; beyond them nearly all are read however tokens spread
   if (run.engine.routing || !model.decoder) return {};
   for (const LayerRun& layers : model.decoder->layers) {
     const auto* moe = std::get_if<MoeSpec>(&layers.layer.feed_forward);
     if (moe && run.workload.tokens() > 1 && run.workload.tokens() * moe->topk < kFew * moe->experts)
-      return "tokens are taken to spread evenly over experts, which reads most of them; simulate and plan serve take "
-             "routing power:1.2";
+      return "tokens are taken to visit experts by a power law (routing power:1.2), which reads fewer of them than an "
+             "even spread would (routing uniform)";
   }
   return {};
 }

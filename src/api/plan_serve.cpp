@@ -303,6 +303,9 @@ class Described {
     return pool;
   }
 
+  // Weights that are quantised to eight bits as they load have sixteen before.
+  static constexpr double kWidened = 2;
+
   LaunchOptions launch(const PlannedPool& pool, ServerRole role) const {
     const ServeSetup& s = *pool.setup;
     const GpuOffer& offer = query_.gpus[s.offer];
@@ -312,6 +315,7 @@ class Described {
     l.engine = s.engine;
     l.dtype = s.formats.dtype, l.kv_dtype = s.formats.kv_dtype;
     l.quantised = !model.quantization.empty();
+    l.too_wide = s.budget.weights * kWidened > s.budget.visible;
     l.amd = offer.gpu.vendor == Vendor::amd;
     l.layout = s.layout, l.copies = pool.copies;
     l.gpus_per_node = offer.cluster ? offer.cluster->gpus_per_node : 1;

@@ -111,7 +111,7 @@ Status add_deployment_features(ServeQuery& query, const PlanServeQuery& q, Count
   if (!drafts(q) && !media(q) && q.requests.adapters == 0) return Ok{};
   for (const EngineKind engine : query.engines) {
     DeploymentOptions of_engine;
-    of_engine.engine.kind = engine;
+    of_engine.engine.kind = engine, of_engine.model = query.model;
     auto features = features_from(s, of_engine);
     if (!features) return features.error();
     f.of_engine[engine] = *std::move(features);

@@ -197,6 +197,7 @@ Result<FeatureOptions> features_from(const SimulateQuery& q, const DeploymentOpt
     auto tower = tower_from(q);
     if (!tower) return std::move(tower).error();
     f.encoder = std::move(tower->encoder), f.encoder_passes = tower->passes;
+    f.encoder_is_tower = d.model.tower && q.requests.images > 0;
   }
   if (q.requests.adapters == 0) return f;
   const bool vllm = d.engine.kind == EngineKind::vllm;

@@ -197,9 +197,9 @@ void declare_work(Declare& list, StepQuery& q) {
                         .choices = {"auto", "fp8"},
                         .scopes = {kInference}});
   list.add(q.routing, {.name = "routing",
-                       .help = "how tokens spread over experts: uniform (default), power:1.2, or counts:FILE with the "
-                               "visits of each expert",
-                       .example = "power:1.2",
+                       .help = "how tokens spread over experts: uniform (default in training), power:1.2 (elsewhere), "
+                               "or counts:FILE with the visits of each expert",
+                       .example = "uniform",
                        .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}},
                        .touches = Touches::counts});
 }

@@ -192,9 +192,9 @@ TEST(StepApi, SaysHowFewTokensSpreadOverExperts) {
     EXPECT_TRUE(step.ok()) << step.error().line();
     return step ? testing::PrintToString(step->notes) : "";
   };
-  EXPECT_THAT(notes(16, ""), HasSubstr("spread evenly over experts"));
-  EXPECT_EQ(notes(16, "power:1.2").find("spread evenly"), std::string::npos);
-  EXPECT_EQ(notes(64, "").find("spread evenly"), std::string::npos);  // 512 visits of 128 experts
+  EXPECT_THAT(notes(16, ""), HasSubstr("by a power law (routing power:1.2)"));
+  EXPECT_EQ(notes(16, "power:1.2").find("power law"), std::string::npos);
+  EXPECT_EQ(notes(64, "").find("power law"), std::string::npos);  // 512 visits of 128 experts
 }
 
 TEST(StepApi, SaysWhichRanksExpertsAnEngineRefuses) {

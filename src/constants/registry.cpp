@@ -116,7 +116,8 @@ void add_engine(List& list) {
   list.add(kVllm2024Step);
   list.add(kVllm2024Sequence);
   list.add(kRocm2024Sequence);
-  list.add(kRocm2024Switch);
+  list.add(kHipGraphSwitch);
+  list.add(kUsualAlpha);
   list.add(kPagedHeads);
   list.add(kUntunedShare);
   list.add(kUntunedRows);

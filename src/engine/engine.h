@@ -21,7 +21,7 @@ struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
   EngineEra era = EngineEra::current;
   Precision precision;
-  std::optional<Routing> routing = {};  // of tokens to experts; none: even in a step, a power law under load
+  std::optional<Routing> routing = {};  // of tokens to experts; none: usual_routing(), even in training
   bool eager_attention = false;         // pytorch: attention as separate products and a softmax
   bool math_attention = false;          // pytorch: its fallback in fp32, where a mask rules fused kernels out
   bool static_cache = false;            // pytorch: the cache has its full size from the start
@@ -68,7 +68,6 @@ struct Program {
   HostCost host;
   EngineKind engine = EngineKind::vllm;
   EngineEra era = EngineEra::current;
-  bool routed = false;     // experts' loads were said
   Count launches() const;  // of a whole step, counting each call once
 };
 

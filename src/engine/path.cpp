@@ -19,19 +19,23 @@ Format named(std::string_view name) { return *format_from(name); }
 
 // gpt-oss' experts. Blackwell multiplies mxfp4 weights with mxfp8 activations; before it weights are unpacked to bf16.
 // - TensorRT-LLM (deployment guide for GPT-OSS, 1.2): MXFP8 activations and its own kernels on B200 to GB300, BF16 and
-//   Triton on Hopper, each by default.
+//   Triton on Hopper, which release candidates of 1.2 had to be told (their default was CUTLASS).
 // - vLLM (model_executor/layers/quantization/mxfp4.py, 0.11 to 0.13): mxfp8 activations on SM100 by a variable, which
 //   its recipe for gpt-oss sets; Triton on Hopper, Marlin elsewhere (issue 31085 of vllm-project/vllm).
 // - SGLang (server_args.py): flashinfer_mxfp4 on SM100, triton_kernel on Hopper. AIConfigurator's collector ran
 //   fused_moe_triton on Hopper and Ada, which takes 2.3 and 4 times as long; on RTX PRO 6000 it found Marlin.
 ChosenPath mxfp4_experts(const Gpu& gpu, const Launcher& engine) {
-  if (blackwell(gpu))
-    return {named("w4a8_mxfp4_mxfp8"),
-            engine,
-            {},
-            engine == Launcher::vllm ? std::string_view("VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1") : std::string_view()};
+  const bool trtllm = engine == Launcher::trtllm;
+  if (blackwell(gpu)) {
+    const std::string_view flag = trtllm                     ? "moe_config.backend: TRTLLM"
+                                  : engine == Launcher::vllm ? "VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8=1"
+                                                             : "";
+    return {named("w4a8_mxfp4_mxfp8"), engine, {}, flag};
+  }
   // OpenAI's Triton kernels (triton_kernels) were measured under vLLM's name for them.
-  if (hopper(gpu)) return {named("w4a16_mxfp4"), Launcher::vllm, KernelSource::vllm_mxfp4_triton_experts};
+  if (hopper(gpu))
+    return {named("w4a16_mxfp4"), Launcher::vllm, KernelSource::vllm_mxfp4_triton_experts,
+            trtllm ? "moe_config.backend: TRITON" : ""};
   return {named("w4a16_mxfp4"), Launcher::vllm, KernelSource::vllm_mxfp4_marlin_experts};
 }
 

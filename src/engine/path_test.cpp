@@ -110,6 +110,9 @@ TEST(Path, SaysWhatTheEngineHasToBeTold) {
   EXPECT_EQ(path_flags(*precision_from("bf16,experts=nvfp4"), true, b200, EngineKind::trtllm), own);
   EXPECT_EQ(path_flags(of("DeepSeek-V3"), true, b200, EngineKind::trtllm), own);
   EXPECT_EQ(path_flags(of("DeepSeek-V3"), true, h200, EngineKind::trtllm), none);
+  EXPECT_EQ(path_flags(of("gpt-oss-120b"), true, b200, EngineKind::trtllm), own);
+  const std::vector<std::string> triton = {"moe_config.backend: TRITON"};
+  EXPECT_EQ(path_flags(of("gpt-oss-120b"), true, h200, EngineKind::trtllm), triton);
 }
 
 }  // namespace

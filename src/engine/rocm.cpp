@@ -12,9 +12,12 @@ bool is_rocm_2024(const Program& program, const Gpu& gpu) {
          program.era == EngineEra::year_2024;
 }
 
-HostCost rocm_2024_host(HostCost host) {
-  host.per_sequence = microseconds(kRocm2024Sequence);
-  host.switching = microseconds(kRocm2024Switch);
+HostCost host_on(const Gpu& gpu, const Program& program) {
+  HostCost host = program.host;
+  const bool graphs = program.engine == EngineKind::vllm || program.engine == EngineKind::sglang;
+  if (!graphs || !gpu.cdna3_or_later()) return host;
+  host.switching = microseconds(kHipGraphSwitch);
+  if (is_rocm_2024(program, gpu)) host.per_sequence = microseconds(kRocm2024Sequence);
   return host;
 }
 

@@ -1,5 +1,5 @@
-// vLLM of 2024 on AMD's CDNA3, as its releases for ROCm ran: kernels in HIP graphs with gaps between them, products
-// that nobody tuned, and paged attention by a rule of its own.
+// Engines on AMD's cards: gaps between kernels of HIP graphs; and vLLM of 2024 on CDNA3, as its releases for ROCm ran,
+// with products that nobody tuned and paged attention by a rule of its own.
 #pragma once
 
 #include "engine/engine.h"
@@ -11,7 +11,9 @@ namespace tilecast {
 // CDNA3 alone: nothing measured says that older cards ran so, and MI250's runs of that year do not look like it.
 bool is_rocm_2024(const Program& program, const Gpu& gpu);
 
-HostCost rocm_2024_host(HostCost elsewhere);
+// What the host, and launching, add to the program's kernels on this card: the engine's own cost, but where HIP graphs
+// hold served steps (vLLM and SGLang on CDNA3 and its successor), whose kernels stand further apart than in CUDA's.
+HostCost host_on(const Gpu& gpu, const Program& program);
 
 // The attention kernel's source; empty for other shapes.
 KernelSource rocm_2024_attention(const Shape& shape);

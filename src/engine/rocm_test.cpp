@@ -47,8 +47,25 @@ TEST(Rocm2024, IsThatEraOnThatArchitectureAlone) {
   EXPECT_FALSE(is_rocm_2024(program, *find_gpu("H100-SXM")));
   program.era = EngineEra::current;
   EXPECT_FALSE(is_rocm_2024(program, *find_gpu("MI300X")));
-  const HostCost there = rocm_2024_host(host_cost(EngineKind::vllm, EngineEra::year_2024));
-  EXPECT_GT(there.switching, host_cost(EngineKind::vllm, EngineEra::year_2024).switching);
+}
+
+// Kernels of served steps stand 9 us apart on AMD's cards, whatever the year; requests cost vLLM of 2024 alone.
+TEST(Rocm, KernelsOfHipGraphsStandApart) {
+  const Gpu hopper = *find_gpu("H100-SXM");
+  for (const EngineKind kind : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm, EngineKind::pytorch})
+    for (const EngineEra era : {EngineEra::current, EngineEra::year_2024}) {
+      Program program;
+      program.engine = kind, program.era = era, program.host = host_cost(kind, era);
+      const bool served = kind == EngineKind::vllm || kind == EngineKind::sglang;
+      EXPECT_EQ(host_on(hopper, program).switching, program.host.switching);
+      EXPECT_EQ(host_on(*find_gpu("MI250"), program).switching, program.host.switching);
+      for (const char* card : {"MI300X", "MI355X"}) {
+        const HostCost there = host_on(*find_gpu(card), program);
+        EXPECT_EQ(there.switching, served ? microseconds(9) : program.host.switching) << card;
+        const bool dear = kind == EngineKind::vllm && era == EngineEra::year_2024 && std::string(card) == "MI300X";
+        EXPECT_EQ(there.per_sequence, dear ? microseconds(115) : program.host.per_sequence) << card;
+      }
+    }
 }
 
 }  // namespace

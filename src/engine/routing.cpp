@@ -6,10 +6,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "constants/engine.h"
 #include "support/file.h"
 #include "support/number.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 constexpr const char* kField = "routing";
@@ -74,6 +78,8 @@ std::vector<Count> busiest(const std::vector<Count>& all, std::size_t local) {
 }
 
 }  // namespace
+
+Routing usual_routing() { return {ExpertDistribution::power_law, kUsualAlpha, {}}; }
 
 Result<Routing> routing_from(std::string_view text) {
   Routing routing;

@@ -14,6 +14,9 @@ struct Routing {
   std::vector<double> visits;  // measured ones of each expert of a layer, in any unit
 };
 
+// Of inference where nobody says another: one default for a step, a served load and a plan.
+Routing usual_routing();
+
 // "uniform", "power:1.2", or "counts:FILE": visits of each expert, numbers apart by commas or spaces.
 Result<Routing> routing_from(std::string_view text);
 

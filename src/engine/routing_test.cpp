@@ -74,5 +74,26 @@ TEST(Routing, NoneBeatsTheBound) {
   EXPECT_LT(step(few).gpu.base(), step(Routing{}).gpu.base());
 }
 
+// One default for every question about inference; training balances its experts.
+TEST(Routing, WhatNobodySaysIsThePowerLawButInTraining) {
+  tilecast::Run run{*find_model("Qwen3-30B-A3B"), {}, {}, {}};
+  run.engine.precision = *precision_from("bf16");
+  run.workload.requests = {{4, 64, 0}};
+  for (const Mode mode : {Mode::prefill, Mode::decode, Mode::mixed, Mode::train}) {
+    run.workload.mode = mode;
+    run.engine.kind = mode == Mode::train ? EngineKind::cudagraph : EngineKind::vllm;
+    const auto prepared = prepare(run);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().line();
+    int experts = 0;
+    for (const KernelCall& call : prepared->program.calls)
+      if (const auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
+        ++experts;
+        EXPECT_EQ(moe->distribution == ExpertDistribution::power_law, mode != Mode::train) << call.name;
+        EXPECT_EQ(moe->distribution == ExpertDistribution::balanced, mode == Mode::train) << call.name;
+      }
+    EXPECT_GT(experts, 0);
+  }
+}
+
 }  // namespace
 }  // namespace tilecast

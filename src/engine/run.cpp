@@ -50,12 +50,13 @@ Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
 
 namespace {
 
-Status route(Program& program, const EngineOptions& engine) {
-  if (!engine.routing) return Ok{};
-  program.routed = true;
+// Losses that balance experts keep the tokens of a training step even, and models that were trained so are asked about
+// texts that are not.
+Status route(Program& program, const EngineOptions& engine, bool train) {
+  const Routing routing = engine.routing ? *engine.routing : train ? Routing{} : usual_routing();
   for (KernelCall& call : program.calls)
     if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
-      auto shape = routed(*moe, *engine.routing);
+      auto shape = routed(*moe, routing);
       if (!shape) return std::move(shape).error();
       *moe = *std::move(shape);
     }
@@ -106,7 +107,7 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
     if (run.training.update) step.sections.push_back(optimizer_section(forward, run, shards));
     prepared.program = lower(step, engine);
   }
-  if (auto fine = route(prepared.program, engine); !fine) return std::move(fine).error();
+  if (auto fine = route(prepared.program, engine, train); !fine) return std::move(fine).error();
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) prepared.cache = cache_need(*spec);
   return prepared;
 }
@@ -118,6 +119,32 @@ Workload profile_workload(const ModelSpec& model, Count tokens) {
   w.mode = Mode::prefill;
   w.requests = {{std::max<Count>(1, tokens / each), each, 0}};
   return w;
+}
+
+bool loads_tower(EngineKind engine) { return engine == EngineKind::vllm || engine == EngineKind::sglang; }
+
+Status add_tower(MemoryNeed& need, const ModelSpec& model, const ModelSpec& encoder, const EngineOptions& engine,
+                 Count tokens, const Gpu& gpu) {
+  if (!model.tower || !loads_tower(engine.kind)) return Ok{};
+  const bool vllm = engine.kind == EngineKind::vllm;
+  EngineOptions own = engine;
+  const auto precision = precision_of(encoder);
+  if (!precision) return precision.error();
+  own.precision = *precision, own.routing = {};
+  // vllm/v1/core/encoder_cache_manager.py: a step's tokens bound the encoder's, but one item always fits.
+  const Count items = vllm ? std::max<Count>(1, tokens / std::max<Count>(1, model.tower->tokens)) : 1;
+  Workload images;
+  images.requests = {{items * model.tower->passes, encoder.patches->tokens(), 0}};
+  const auto graph = build(encoder, images);
+  if (!graph) return graph.error();
+  const MemoryNeed pass = memory_need(arranged(*graph, own), images, own, std::nullopt, {}, gpu);
+  need.weights += pass.weights;
+  if (!vllm) return Ok{};
+  // What images became waits for the text's own step (profile_run); the tower's pass is over by then.
+  const double element = engine.precision.activation.activation_bits / 8;
+  const Bytes became = bytes(static_cast<double>(items * model.tower->tokens * model.decoder->hidden) * element);
+  need.activations = std::max(need.activations + became, pass.activations);
+  return Ok{};
 }
 
 bool is_budgeted(const Run& run) {
@@ -152,7 +179,10 @@ Result<CacheBudget> budget_of(const Run& run, const Gpu& gpu) {
   const Workload profile = profile_workload(spec, profile_tokens(run.engine.kind, limits));
   const auto graph = build(spec, profile);
   if (!graph) return graph.error();
-  const MemoryNeed need = memory_need(arranged(*graph, run.engine), profile, run.engine, std::nullopt, {}, gpu);
+  MemoryNeed need = memory_need(arranged(*graph, run.engine), profile, run.engine, std::nullopt, {}, gpu);
+  if (spec.tower)
+    if (auto fine = add_tower(need, spec, *spec.tower->encoder, run.engine, limits.tokens, gpu); !fine)
+      return fine.error();
   return cache_budget(run.engine.kind, gpu, limits, need, spec.vocab);
 }
 

@@ -38,6 +38,15 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards =
 // model's positions ask for.
 Workload profile_workload(const ModelSpec& model, Count tokens);
 
+// Whether an engine has the tower of a model on the card though nobody sends images.
+bool loads_tower(EngineKind engine);
+
+// What a model's tower adds to that step's need on one GPU: its weights, which vLLM and SGLang load with the text part,
+// and in vLLM's profile the pass over as many of the largest images as `tokens` hold, and what they become. `encoder`:
+// the rank's share of it. Nothing where the model has none.
+Status add_tower(MemoryNeed& need, const ModelSpec& model, const ModelSpec& encoder, const EngineOptions& engine,
+                 Count tokens, const Gpu& gpu);
+
 // Whether the run's engine budgets its memory so: it serves text from text.
 bool is_budgeted(const Run& run);
 

@@ -162,7 +162,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
   ProgramForecast step;
   step.calls.reserve(program.calls.size());
   const bool rocm_2024 = is_rocm_2024(program, gpu);
-  const HostCost host = rocm_2024 ? rocm_2024_host(program.host) : program.host;
+  const HostCost host = host_on(gpu, program);
   for (const KernelCall& call : program.calls) {
     if (call.turns && multiplies_any_layout(gpu)) {  // nothing to transpose for
       step.calls.emplace_back();

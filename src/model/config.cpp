@@ -8,6 +8,7 @@
 
 #include "model/config_quantization.h"
 #include "model/families.h"
+#include "model/tower.h"
 #include "support/file.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -209,7 +210,7 @@ Result<ModelSpec> spec_from(const Json& root, const std::string& place) {
   spec.architecture = architecture;
   spec.dtype = read_dtype(read);
   read_quantization(read, spec);
-  if (!family->two_towers) spec.left_out = parts_left_out(root);
+  if (!family->two_towers) spec.left_out = parts_left_out(root), spec.tower = largest_tower(root, place);
   if (read.failure()) return *read.failure();
   if (too_large(spec))
     return Error{place, "", "the sizes together make more than 10^15 parameters", "correct the sizes"};

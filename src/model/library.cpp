@@ -134,6 +134,12 @@ bool is_path(const std::string& text) {
 
 }  // namespace
 
+std::optional<std::string> bundled_config(const std::string& name) {
+  const EmbeddedFile* file = file_meant_by(name);
+  if (!file) return std::nullopt;
+  return whole_config(*file).dump();
+}
+
 std::vector<ModelEntry> list_models() {
   std::vector<ModelEntry> entries;
   for (const EmbeddedFile& file : embedded_model_files())

@@ -27,6 +27,9 @@ std::vector<ModelEntry> list_models();
 // The bundled model that a name means, if any.
 std::optional<ModelEntry> find_entry(const std::string& name);
 
+// Its configuration as JSON, with what it is like beneath it.
+std::optional<std::string> bundled_config(const std::string& name);
+
 // Whether a text means one of them and can mean nothing else: no path, however odd.
 bool is_bundled_model(const std::string& name);
 // What to say of another: the nearest names.

@@ -3,6 +3,7 @@
 // model/config.h reads it from JSON; model/build.h turns it into operators for a workload.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -179,6 +180,14 @@ struct AheadSpec {
   Count parts = 1;  // ranks that share the product in front of each head's layer
 };
 
+struct ModelSpec;
+// What encodes images before the text's tokens, at the largest image that it takes.
+struct TowerSpec {
+  std::shared_ptr<const ModelSpec> encoder;  // one pass of it
+  Count passes = 1;
+  Count tokens = 0;  // that the image becomes
+};
+
 struct ModelSpec {
   std::string name;          // as the user gave it
   std::string architecture;  // "LlamaForCausalLM"
@@ -205,6 +214,7 @@ struct ModelSpec {
   bool fp8_cache = false;             // the checkpoint asks for keys and values in fp8
   std::optional<AdapterSpec> adapters;  // training: all else is frozen
   AheadSpec ahead;                      // training: forward passes of other kinds leave them out
+  std::optional<TowerSpec> tower;     // engines load it with the text part
   std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled: "vision_config"
 };
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config.h"
+#include "model/library.h"
 #include "support/file.h"
 #include "support/json.h"
 
@@ -32,6 +33,12 @@ double share_of(const Json& json, const char* name, double otherwise) {
   if (found == json.end() || !found->is_number()) return otherwise;
   const auto value = found->get<double>();
   return value > 0 && value <= 1 ? value : otherwise;
+}
+
+// Nothing where it is no text.
+std::string text_of(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 Result<Json> described_part(const std::string& text, const std::string& place, const char* name, Json& root) {
@@ -71,7 +78,7 @@ TowerSizes vision_sizes(const Json& v) {
   s.inter = tower_field(v, {"intermediate_size"}, tower_field(v, {"mlp_ratio"}, 4) * s.hidden);
   s.patch = tower_field(v, {"patch_size", "spatial_patch_size"}, 14);
   // Qwen2-VL's first files leave all of them to the class.
-  if (s.layers == 0 && v.value("model_type", "") == "qwen2_vl")
+  if (s.layers == 0 && text_of(v, "model_type") == "qwen2_vl")
     s.hidden = 1280, s.layers = 32, s.heads = 16, s.inter = 5120;
   return s;
 }
@@ -127,6 +134,15 @@ ImageTokens fixed_tokens(const Json& root, const Json& v, const TowerSizes& s) {
 
 }  // namespace
 
+std::optional<TowerSpec> largest_tower(const Json& config, const std::string& place) {
+  if (!config.contains("vision_config") || !config["vision_config"].is_object()) return std::nullopt;
+  // The sides at which every rule above makes most of an image: sixteen of Llama 4's tiles, Qwen's most pixels.
+  constexpr Count kSide = 3584, kMostPatches = 1 << 20;
+  const auto tower = image_tower(config.dump(), place, kSide, kSide);
+  if (!tower || tower->tokens < 1 || tower->encoder.patches->tokens() > kMostPatches) return std::nullopt;
+  return TowerSpec{std::make_shared<const ModelSpec>(tower->encoder), tower->passes, tower->tokens};
+}
+
 Result<MediaTower> image_tower(const std::string& config, const std::string& place, Count width, Count height) {
   if (width < 1 || height < 1 || width > kMostPixels || height > kMostPixels)
     return field_error("image-size", fmt::format("sides lie between 1 and {} pixels", kMostPixels));
@@ -135,7 +151,7 @@ Result<MediaTower> image_tower(const std::string& config, const std::string& pla
   if (!part) return part.error();
   const Json& v = *part;
   const TowerSizes sizes = vision_sizes(v);
-  const std::string type = v.value("model_type", root.value("model_type", ""));
+  const std::string own = text_of(v, "model_type"), type = own.empty() ? text_of(root, "model_type") : own;
   const auto w = static_cast<double>(width), h = static_cast<double>(height);
   ImageTokens image;
   if (type.starts_with("qwen") || v.contains("spatial_merge_size")) image = qwen_tokens(v, sizes, w, h);
@@ -160,7 +176,7 @@ Result<MediaTower> audio_tower(const std::string& config, const std::string& pla
   const auto part = described_part(config, place, "audio_config", root);
   if (!part) return part.error();
   const Json& a = *part;
-  const std::string type = a.value("model_type", "");
+  const std::string type = text_of(a, "model_type");
   if (!type.starts_with("qwen2") && !type.starts_with("whisper"))
     return Error{place, "audio_config", "no rule is known for the tokens of '" + type.substr(0, 40) + "'",
                  "known: qwen2_audio_encoder, qwen2_5_omni_audio_encoder; or its tokens as part of the input"};
@@ -177,9 +193,12 @@ Result<MediaTower> audio_tower(const std::string& config, const std::string& pla
 Result<std::string> config_text(const std::string& path) {
   std::error_code ignored;
   const bool directory = std::filesystem::is_directory(path, ignored);
-  if (!directory && !path.ends_with(".json"))
+  if (!directory && !path.ends_with(".json")) {
+    auto bundled = bundled_config(path);
+    if (bundled && bundled->find("\"vision_config\"") != std::string::npos) return *std::move(bundled);
     return field_error("model", path + " is known by its text part alone",
                        "the path of its own config.json, which describes the tower");
+  }
   constexpr std::size_t kMostConfig = std::size_t{1} << 26;
   return read_text_file(directory ? (std::filesystem::path(path) / "config.json").string() : path, kMostConfig);
 }

@@ -3,6 +3,8 @@
 // (vision_config, audio_config).
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "model/spec.h"
@@ -18,11 +20,13 @@ struct MediaTower {
 
 // Of an image of this size in pixels. `config`: the whole config.json.
 Result<MediaTower> image_tower(const std::string& config, const std::string& place, Count width, Count height);
+// Of the largest image that the model takes; nothing where the file describes no tower, or one of an unknown kind.
+std::optional<TowerSpec> largest_tower(const nlohmann::json& config, const std::string& place);
 // Of so many seconds of sound.
 Result<MediaTower> audio_tower(const std::string& config, const std::string& place, double seconds);
 
-// The text of the config.json that a MODEL argument's path means; refuses names, whose bundled files describe the text
-// part alone.
+// The text of the config.json that a MODEL argument means: a path's, or a bundled model's own, most of which describe
+// the text part alone.
 Result<std::string> config_text(const std::string& name_or_path);
 
 }  // namespace tilecast

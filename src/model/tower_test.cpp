@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/library.h"
+
 namespace tilecast {
 namespace {
 
@@ -66,9 +68,25 @@ TEST(MediaTowers, RefusesWithARemedy) {
   EXPECT_FALSE(image_tower(R"({"vision_config": {"model_type": "clip_vision_model"}})", "config.json", 100, 100));
   EXPECT_FALSE(image_tower(kQwen, "config.json", 0, 100));
   EXPECT_FALSE(image_tower("[]", "config.json", 100, 100));
-  const auto named = config_text("Llama-4-Scout");
+  EXPECT_FALSE(image_tower(R"({"vision_config": {"model_type": null}})", "config.json", 100, 100));
+  const auto named = config_text("Llama-3.1-8B");
   ASSERT_FALSE(named);
   EXPECT_NE(named.error().line().find("config.json"), std::string::npos);
+}
+
+// Engines load a tower with the text part: bundled models that have one describe it, at the largest image.
+TEST(MediaTowers, BundledModels) {
+  const auto scout = find_model("Llama-4-Scout"), gemma = find_model("Gemma-3-27B"), plain = find_model("Llama-3.1-8B");
+  ASSERT_TRUE(scout && gemma && plain);
+  ASSERT_TRUE(scout->tower && gemma->tower);
+  EXPECT_FALSE(plain->tower);
+  EXPECT_EQ(scout->tower->passes, 17);        // sixteen tiles and the whole
+  EXPECT_EQ(scout->tower->tokens, 17 * 144);  // (336 / 14)^2 patches, a quarter of them after the pixel shuffle
+  EXPECT_NEAR(static_cast<double>(parameters(*scout->tower->encoder)), 34 * 12.0 * 1408 * 1408, 0.02e9);
+  EXPECT_EQ(gemma->tower->tokens, 256);
+  EXPECT_NEAR(static_cast<double>(parameters(*gemma->tower->encoder)), 0.41e9, 0.02e9);
+  EXPECT_TRUE(config_text("Llama-4-Scout"));
+  EXPECT_FALSE(config_text("Llama-3.1-8B"));
 }
 
 }  // namespace

@@ -23,9 +23,17 @@ Result<std::vector<MemoryNeed>> profile_needs(const ModelSpec& spec, const RankL
   const auto need_of = [&](const Graph& graph) {
     return memory_need(graph, profile, engine, prepared->cache, {}, gpu);
   };
-  if (layout.pp == 1) return std::vector{need_of(prepared->forward)};
   std::vector<MemoryNeed> needs;
-  for (const Graph& part : rank_parts(spec, layout, prepared->forward)) needs.push_back(need_of(part));
+  if (layout.pp == 1) needs = {need_of(prepared->forward)};
+  else
+    for (const Graph& part : rank_parts(spec, layout, prepared->forward)) needs.push_back(need_of(part));
+  if (!spec.tower) return needs;
+  // Images come in at the first stage; tensor parallel ranks divide the tower where its heads allow it.
+  RankLayout abreast;
+  abreast.tp = layout.tp;
+  const ModelSpec& whole = *spec.tower->encoder;
+  const ModelSpec encoder = check(abreast, whole) ? rank_spec(whole, abreast) : whole;
+  if (auto fine = add_tower(needs.front(), spec, encoder, engine, profile.tokens(), gpu); !fine) return fine.error();
   return needs;
 }
 

@@ -217,8 +217,11 @@ Status equip_drafts(Deployment& d, const DeploymentOptions& o, const FeatureOpti
 Status equip_encoder(Deployment& d, const DeploymentOptions& o, const FeatureOptions& f, Method method,
                      const ModelSource* weights) {
   if (!f.encoder) return Ok{};
-  const auto size = static_cast<double>(parameters(*f.encoder)) * kAdapterElement;
-  if (auto fine = take_memory(d, bytes(size), "images", "the tower's weights"); !fine) return fine;
+  // What engines load with the text part is among the weights already.
+  if (!f.encoder_is_tower || !loads_tower(o.engine.kind)) {
+    const auto size = static_cast<double>(parameters(*f.encoder)) * kAdapterElement;
+    if (auto fine = take_memory(d, bytes(size), "images", "the tower's weights"); !fine) return fine;
+  }
   EngineOptions engine = o.engine;
   const auto precision = precision_of(*f.encoder);
   if (!precision) return precision.error();

@@ -25,6 +25,7 @@ struct FeatureOptions {
   Count slot_rank = 0;                        // that a slot has room for (max_lora_rank)
   std::optional<ModelSpec> encoder = {};      // one pass over an image, a tile of it, or a window of sound
   Count encoder_passes = 1;                   // of one image or clip
+  bool encoder_is_tower = false;              // the model's own description has it (ModelSpec::tower)
 };
 
 // Makes the deployment one that has them. Refuses what does not go together or does not fit.

@@ -50,6 +50,35 @@ TEST(ServeDeployment, BudgetAddsUp) {
   EXPECT_EQ(d.pool.blocks, static_cast<Count>(b.cache / d.pool.geometry.block_bytes()));
 }
 
+// A tower is loaded with the text part, and vLLM looks at the largest images as it profiles itself; the same text model
+// without one has that much more room.
+TEST(ServeDeployment, ATowerTakesOfTheCache) {
+  for (const EngineKind kind : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
+    DeploymentOptions with = options_of("Gemma-3-12B", "H100-SXM", kind);
+    with.max_sequences = 8;  // so that sampling, whose logits are many, is not the peak
+    DeploymentOptions without = with;
+    without.model.tower.reset();
+    const CacheBudget a = deployed(with).budget, b = deployed(without).budget;
+    const double tower =
+        kind == EngineKind::trtllm ? 0 : 2.0 * static_cast<double>(parameters(*with.model.tower->encoder));
+    EXPECT_NEAR((a.weights - b.weights).base(), tower, 0.01e9) << name_of(kind);
+    if (kind == EngineKind::vllm) {
+      // Of 8192 tokens 32 images of 256; each becomes 256 x 3840 numbers of two bytes.
+      EXPECT_GE((a.activations - b.activations).base(), 0.9 * 8192 * 3840 * 2);
+    } else {
+      EXPECT_EQ(a.activations, b.activations) << name_of(kind);
+    }
+  }
+  // Tensor parallel ranks divide it.
+  DeploymentOptions over = options_of("Llama-4-Scout", "H100-SXM"), alone = over;
+  over.spread = RankSpread{{}, *built_in_cluster_of("H100-SXM")};
+  over.spread->layout.tp = 8;
+  alone = over;
+  alone.model.tower.reset();
+  const double each = (deployed(over).budget.weights - deployed(alone).budget.weights).base();
+  EXPECT_NEAR(each, 2.0 * static_cast<double>(parameters(*over.model.tower->encoder)) / 8, 0.01e9);
+}
+
 TEST(ServeDeployment, EnginesHaveTheirOwnDefaults) {
   const SchedulerLimits h100 = limits_of(options_of("Llama-3.1-8B", "H100-SXM"));
   EXPECT_EQ(h100.max_sequences, 1024);

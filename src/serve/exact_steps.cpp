@@ -57,14 +57,10 @@ std::vector<PricedCalls> calls_of(const Program& program, const ProgramForecast&
   return all;
 }
 
-Seconds switching_of(const Program& program, const Gpu& gpu) {
-  return (is_rocm_2024(program, gpu) ? rocm_2024_host(program.host) : program.host).switching;
-}
-
 // A whole step that takes `total`, from its kernels.
 PricedStep priced_step(const Program& program, const ProgramForecast& step, Seconds total, const Gpu& gpu) {
   PricedStep priced;
-  priced.switching = switching_of(program, gpu);
+  priced.switching = host_on(gpu, program).switching;
   priced.host = step.host, priced.between = total - std::max(step.gpu, step.host);
   priced.calls = calls_of(program, step, priced.switching);
   priced.attention = program;
@@ -80,7 +76,7 @@ WholeSteps steps_with(const Gpu& gpu, Method method, const ModelSource* weights,
   steps.kernels = [gpu, method, weights](const Program& program) -> Result<std::vector<PricedCalls>> {
     const auto step = forecast_step(program, gpu, 1, method, weights);
     if (!step) return step.error();
-    return calls_of(program, *step, switching_of(program, gpu));
+    return calls_of(program, *step, host_on(gpu, program).switching);
   };
   return steps;
 }

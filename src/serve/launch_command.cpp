@@ -345,6 +345,13 @@ std::vector<std::string> launch_notes(const LaunchOptions& o) {
   if (!o.quantised && o.dtype != "bf16" && o.dtype != "fp16" && (o.dtype != "fp8" || o.engine == EngineKind::trtllm))
     notes.push_back(fmt::format("{} does not quantise to {} as it loads: name a checkpoint in {} as the model",
                                 release_of(o.engine), o.dtype, o.dtype));
+  // vllm-project/vllm pull requests 31914 and 32773 (of releases after 0.14.0), sgl-project/sglang 36733: weights are
+  // narrowed once all of them lie on the GPU.
+  if (quantises(o) && o.too_wide && o.engine != EngineKind::trtllm)
+    notes.push_back(
+        fmt::format("{} quantises weights once all of them are on the GPUs, which have no room for them: "
+                    "name a checkpoint in {} as the model and leave out --quantization",
+                    release_of(o.engine), o.dtype));
   const LaunchFeatures& l = o.features;
   if (l.draft > 0 && l.drafting == Drafting::eagle)
     notes.push_back(fmt::format("{} stands for a head that was trained for the model", kNameAnEagleHead));

@@ -46,6 +46,7 @@ struct LaunchOptions {
   EngineKind engine = EngineKind::vllm;
   std::string dtype, kv_dtype;
   bool quantised = false;  // the checkpoint is in `dtype` already
+  bool too_wide = false;   // it is not, and its weights as they are do not fit the GPUs
   RankLayout layout;
   Count copies = 1;  // of the layout, each on GPUs of its own
   int gpus_per_node = 8;

@@ -56,6 +56,9 @@ TEST(ServeLaunch, Vllm) {
             "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve org/model --host 0.0.0.0 --port 8000 --tensor-parallel-size 4 "
             "--max-num-seqs 256 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 "
             "--quantization fp8 --kv-cache-dtype fp8 --max-model-len 4096 &\n");
+  EXPECT_THAT(all_of(o), Not(HasSubstr("name a checkpoint")));
+  o.too_wide = true;  // in 16 bits
+  EXPECT_THAT(all_of(o), HasSubstr("name a checkpoint in fp8 as the model and leave out --quantization"));
   o.quantised = true;
   EXPECT_THAT(all_of(o), Not(HasSubstr("--quantization")));
   o.layout = {}, o.layout.dp = o.layout.ep = 8;

@@ -144,10 +144,8 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
       call.kernel.format.quantise = Quantise::none;
     if (slow_collector(call, engine, architecture))
       call.context.engine = Launcher::trtllm, call.context.kernel_source = KernelSource::deepgemm;
-    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
-      if (!program.routed) moe->distribution = ExpertDistribution::power_law;
-      if (!experts_kernel.empty()) call.context.kernel_source = experts_kernel;
-    }
+    if (std::holds_alternative<Moe>(call.kernel.shape) && !experts_kernel.empty())
+      call.context.kernel_source = experts_kernel;
   }
   hide_shared_experts(program, engine, architecture);
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
