@@ -31,6 +31,7 @@ demo: build/tilecast
 	@build/tilecast predict Llama-3.1-8B --gpu A100-SXM-80GB,L40S,H100-SXM,B200,MI355X --mode decode --batch 32 --context 2048
 	@printf '\n$$ tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain\n\n'
 	@build/tilecast kernel attention_decode --batch 32 --kv-len 2049 --heads 32 --kv-heads 8 --gpu H100-SXM --explain
+	@printf '\nmake ui shows all of this in a browser; build/tilecast --help lists what else can be asked.\n'
 
 # The page of web/, which goes into the program where it was built before it. npm is installed only where there is none.
 web: web/dist/index.html
