@@ -18,20 +18,26 @@ enum class PipelineSchedule : std::uint8_t {
   interleaved,  // 1F1B over several chunks a rank (Megatron's virtual pipeline)
   zero_bubble,  // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
   zero_bubble_v,  // ZB-V: the same over two chunks a rank, down the ranks and back up, so that no bubble is left
+  dual_pipe_v,    // DualPipe folded into a V: a forward and a backward run together, each behind the other's exchanges
 };
-inline constexpr std::array<std::string_view, 5> kPipelineScheduleNames = {"gpipe", "1f1b", "interleaved",
-                                                                           "zero-bubble", "zero-bubble-v"};
+inline constexpr std::array<std::string_view, 6> kPipelineScheduleNames = {
+    "gpipe", "1f1b", "interleaved", "zero-bubble", "zero-bubble-v", "dualpipe-v"};
 constexpr std::string_view name_of(PipelineSchedule s) { return kPipelineScheduleNames[static_cast<std::size_t>(s)]; }
 constexpr const auto& enum_names(PipelineSchedule) { return kPipelineScheduleNames; }
 
+// Two chunks a rank, the first from the first rank to the last, the second one back.
+constexpr bool is_v(PipelineSchedule s) {
+  return s == PipelineSchedule::zero_bubble_v || s == PipelineSchedule::dual_pipe_v;
+}
+
 // A model is cut into ranks x chunks virtual stages, in order. They stand chunk by chunk over the ranks (Megatron's
-// placement), or as a V: the first chunk from the first rank to the last, the second one back.
+// placement), or as a V.
 constexpr int stage_at(PipelineSchedule s, int ranks, int rank, int chunk) {
-  const bool back = s == PipelineSchedule::zero_bubble_v && chunk % 2 == 1;
+  const bool back = is_v(s) && chunk % 2 == 1;
   return chunk * ranks + (back ? ranks - 1 - rank : rank);
 }
 constexpr int rank_of_stage(PipelineSchedule s, int ranks, int stage) {
-  const bool back = s == PipelineSchedule::zero_bubble_v && stage / ranks % 2 == 1;
+  const bool back = is_v(s) && stage / ranks % 2 == 1;
   return back ? ranks - 1 - stage % ranks : stage % ranks;
 }
 
@@ -93,7 +99,7 @@ struct RankLayout {
   int rank_of(int stage) const { return rank_of_stage(schedule, pp, stage); }
   // The order micro-batches really take: several chunks a rank are Megatron's interleaved schedule, or a V.
   PipelineSchedule order() const {
-    return chunks > 1 && schedule != PipelineSchedule::zero_bubble_v ? PipelineSchedule::interleaved : schedule;
+    return chunks > 1 && !is_v(schedule) ? PipelineSchedule::interleaved : schedule;
   }
   // Ranks over which a dense weight is replicated, and an expert's.
   int replicas() const { return cp * dp; }

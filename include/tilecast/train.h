@@ -57,8 +57,9 @@ constexpr const auto& enum_names(Objective) { return kObjectiveNames; }
 enum class TokenDispatch : std::uint8_t {
   all_to_all,  // once for each of their experts
   deepep,      // once for each rank that has some of them (DeepEP, hybrid-EP)
+  deepep_fp8,  // ... there in fp8 with scales, back in 16 bits (DeepSeek-V3)
 };
-inline constexpr std::array<std::string_view, 2> kTokenDispatchNames = {"all-to-all", "deepep"};
+inline constexpr std::array<std::string_view, 3> kTokenDispatchNames = {"all-to-all", "deepep", "deepep-fp8"};
 constexpr std::string_view name_of(TokenDispatch d) { return kTokenDispatchNames[static_cast<std::size_t>(d)]; }
 constexpr const auto& enum_names(TokenDispatch) { return kTokenDispatchNames; }
 
@@ -72,6 +73,7 @@ struct TrainMethod {
   AdapterTargets targets = AdapterTargets::all;
   Objective objective = Objective::next_token;
   TokenDispatch dispatch = TokenDispatch::all_to_all;
+  bool dispatch_overlap = false;  // tokens travel while another micro-batch computes
   Count mtp_heads = 0;  // multi-token prediction: tokens beyond the next one that a layer of their own learns to predict
 };
 

@@ -135,6 +135,7 @@ TEST(CollectiveRows, ReadTheSources) {
               "gpu,version,node_num,hidden_size,num_token,num_topk,num_experts,dispatch_sms,dispatch_transmit_us,"
               "dispatch_notify_us,combine_sms,combine_transmit_us,combine_notify_us\n"
               "h100_sxm,0.5.6.post2,2,7168,16,8,256,24,31,30.5,24,62,31.75\n"
+              "h100_sxm,0.5.6.post2,8,7168,4096,8,256,24,5447,1233,24,4475,8313\n"
               "h200_sxm,0.5.6.post2,2,7168,16,8,256,24,31,30.5,24,62,31.75\n");
   folder.gzip("aiconfigurator/deepep_ll.csv.gz",
               "gpu,version,node_num,hidden_size,num_token,num_topk,num_experts,combine_avg_t_us,dispatch_avg_t_us\n"
@@ -151,6 +152,7 @@ TEST(CollectiveRows, ReadTheSources) {
   EXPECT_EQ(left_out.at("'b60': oneCCL, a library of other collectives"), 1);
   EXPECT_EQ(left_out.at("messages of less than 256 B or more than 1 GiB"), 1);
   EXPECT_EQ(left_out.at("H100's rows under H200's name"), 1);
+  EXPECT_EQ(left_out.at("eight nodes of a network at a third of its peak"), 1);
   EXPECT_EQ(left_out.at("unknown collective 'gather_all'"), 1);
   ASSERT_EQ(rows->size(), 11U);  // oneCCL's row is not NCCL's; 128 B are too few; H200's repeats H100's
   EXPECT_EQ((*rows)[1].gpu, "B300");

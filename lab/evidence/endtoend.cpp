@@ -38,31 +38,11 @@ struct Forecast {
   RunKind kind = RunKind::inference;
 };
 
-// Every kernel so much longer.
-Result<ProgramForecast> forecast_longer(const Program& program, const Gpu& gpu, Count sequences, Method method,
-                                        const ModelSource* weights, double longer) {
-  auto step = forecast_step(program, gpu, sequences, method, weights);
-  if (!step) return step;
-  for (CallForecast& call : step->calls) {
-    call.each = call.each * longer;
-    call.interval = {call.interval.low * longer, call.interval.high * longer};
-  }
-  const Seconds between = step->total - std::max(step->gpu, step->host);
-  step->gpu = step->gpu * longer;
-  step->total = std::max(step->gpu, step->host) + between;
-  add_interval(*step, program, between);
-  return step;
-}
-
 // A step of many GPUs as one: passes are not told apart.
 Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method method, const ModelSource* weights) {
   const OverGpus& spread = *one.spread;
   StepPricing with{method, weights, &shipped_comm_constants()};
   with.links_of = spread.links, with.late = spread.late;
-  if (spread.longer != 1)
-    with.step = [&](const Program& program, const Gpu& gpu, Count sequences) {
-      return forecast_longer(program, gpu, sequences, method, weights, spread.longer);
-    };
   auto forecast = forecast_parallel({run, spread.layout, spread.micro_batch}, spread.cluster, with);
   if (!forecast) return std::move(forecast).error();
   Forecast done{std::move(forecast->program), std::move(forecast->rank), {}, forecast->usable};

@@ -56,7 +56,6 @@ struct OverGpus {
   std::string links = std::string(kPlainSource);  // whose measurements of collectives are meant
   Seconds per_step = {};  // what the host adds to a step of several ranks beside what it adds to one
   LateRanks late = {};    // as in StepPricing
-  double longer = 1;      // kernels take, for what runs beside those that are counted
 };
 
 struct EndToEndCase {

@@ -201,13 +201,14 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   run.training.options.precision = precision_named(row["precision"], bridge);
   // User buffers know no nvfp4 (scripts/performance/configs/llama, tp_comm_overlap).
   if (run.training.options.precision == TrainPrecision::nvfp4) own.tensor_overlap = TensorOverlap::backward;
-  run.training.token_dispatch = run.training.options.precision != TrainPrecision::none;
+  bool by_kernels = run.training.options.precision != TrainPrecision::none;
   if (bridge && own.ep > 1) {
     const ExpertPreset preset = preset_of(row, asked->cluster.gpu, own, micro);
-    run.training.token_dispatch = run.training.token_dispatch && preset.token_dispatch;
+    by_kernels = by_kernels && preset.token_dispatch;
     run.training.options.recompute = preset.recompute;
     if (!preset.graphs) run.engine.kind = EngineKind::pytorch;
   }
+  if (by_kernels) run.training.token_dispatch = TokenDispatch::deepep;
   EndToEndCase one;
   one.label = {source, asked->cluster.gpu.name, "megatron", row["model"], "train", "", batch, length};
   one.label.detail = fmt::format("{} GPUs, {}, {}, {}", own.ranks(), row["precision"], text_of(own),

@@ -72,6 +72,9 @@ std::vector<SteppedRun> cases() {
                         })));
   all.push_back(case_of("experts", kExperts, with(layout(2, 1, 4, 2), [](L& l) { l.ep = 4; })));
   all.push_back(case_of("wide experts", kExperts, with(layout(2, 2, 2, 1), [](L& l) { l.ep = 2, l.expert_tp = 2; })));
+  all.push_back(case_of("tied tables", "Llama-3.2-1B", with(layout(2, 1, 2, 4), [](L& l) {
+                          l.sharding = Sharding::optimizer, l.sequence_parallel = true;
+                        })));
   all.push_back(case_of("prefill", kDense, layout(2, 1, 2, 2), Mode::prefill, EngineKind::vllm));
   all.push_back(case_of("decode of experts", kExperts, with(layout(1, 1, 4, 1), [](L& l) { l.ep = 4; }), Mode::decode,
                         EngineKind::sglang));

@@ -153,9 +153,12 @@ void add_exchange(CollectiveRow row, ExchangeOp op, double us, CollectiveRows& i
 }
 
 // DeepEP's tables: nodes, hidden size, tokens, topk, experts, then times; H100's rows under H200's name are left out.
-// The test between nodes (test_internode.py of DeepEP) draws experts on four nodes at most.
+// The test between nodes (test_internode.py of DeepEP) draws experts on four nodes at most. Over eight nodes that machine's
+// network gave a third of its peak, and waits for late ranks are most of what was timed as telling counts, where DeepEP's
+// own table (docs/legacy.md of its repository) has all of the peak: what is left out there is that network's, not the
+// kernels'.
 const std::vector<std::string> kDeepEpColumns = {"node_num", "hidden_size", "num_token", "num_topk", "num_experts"};
-constexpr int kTestNodes = 4;
+constexpr int kTestNodes = 4, kLateNodes = 8;
 
 template <std::size_t N>
 Status deepep_row(const Table& table, CollectiveRow& row, std::array<double, N>& numbers, bool& ours,
@@ -183,6 +186,7 @@ Status fill_deepep_normal(const Table& table, CollectiveRow row, CollectiveRows&
   std::array<double, 8> n{};
   bool ours = false;
   if (auto done = deepep_row(table, row, n, ours, into); !done || !ours) return done;
+  if (n[0] >= kLateNodes) return leave_out(into.left_out, "eight nodes of a network at a third of its peak"), Ok{};
   // Between nodes a kernel that tells counts runs first; within one it was left out of the measurement.
   const auto dispatch_notify = to_double(table[10]), combine_notify = to_double(table[11]);
   row.exchange->kind = ExchangeKind::deepep;

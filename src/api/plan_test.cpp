@@ -227,6 +227,50 @@ TEST(PlanTrainApi, AdviceIsAGainAndScalingHasThePlanInIt) {
     EXPECT_GT(plan->weak[i].tokens_per_second, plan->weak[i - 1].tokens_per_second);
 }
 
+// What somebody can do: settings, cards and networks on sale; never a card of 700 GiB.
+TEST(PlanTrainApi, AdvisesWhatCanBeDone) {
+  PlanTrainQuery query = training();
+  query.model = "Llama-3.1-8B", query.gpus = "16xH100-SXM@hdr200", query.global_batch = 64, query.seq = 4096;
+  query.storage = 0.1;  // so slow that checkpoints are felt
+  const auto texts = [](const PlanTrainQuery& q) {
+    const auto plan = plan_train(q);
+    EXPECT_TRUE(plan) << plan.error().line();
+    std::string all;
+    for (const TrainingAdvice& a : plan->advice) all += a.what + "\n";
+    return all;
+  };
+  const auto has = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
+  const std::string slow = texts(query);
+  EXPECT_TRUE(has(slow, "--train-precision fp8-current")) << slow;
+  EXPECT_TRUE(has(slow, "(ndr400)")) << slow;
+  EXPECT_TRUE(has(slow, "checkpoints written while the training goes on")) << slow;
+  EXPECT_FALSE(has(slow, "memory for")) << slow;
+  EXPECT_FALSE(has(slow, "twice as fast")) << slow;
+  query.gpu_mtbf = 0;  // nothing is saved
+  EXPECT_FALSE(has(texts(query), "checkpoints"));
+  // What is set already, and what a card cannot do, is no advice.
+  query.train.precision = TrainPrecision::fp8_current;
+  EXPECT_FALSE(has(texts(query), "--train-precision"));
+  query.train.precision = TrainPrecision::none, query.gpus = "8xA100-SXM-80GB";
+  EXPECT_FALSE(has(texts(query), "--train-precision"));
+}
+
+// The next larger card of its generation, with the layout that is best there.
+TEST(PlanTrainApi, NamesTheCardThatHoldsMore) {
+  PlanTrainQuery query = training();
+  query.model = "Llama-3.1-8B", query.gpus = "8xH100-SXM", query.global_batch = 64, query.seq = 8192;
+  const auto plan = plan_train(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  const auto larger = std::find_if(plan->advice.begin(), plan->advice.end(), [](const TrainingAdvice& a) {
+    return a.what.starts_with("8 H200-SXM (");
+  });
+  ASSERT_NE(larger, plan->advice.end());
+  query.gpus = "8xH200-SXM";
+  const auto other = plan_train(query);
+  ASSERT_TRUE(other) << other.error().line();
+  EXPECT_NEAR(larger->gain, 1 - other->ranked.front().step / plan->ranked.front().step, 0.005);
+}
+
 TEST(PlanTrainApi, PricesOfATableAndNone) {
   const TestFolder folder;
   PlanTrainQuery query = training();

@@ -7,6 +7,7 @@
 #include "api/price_lookup.h"
 #include "api/serving_deployment.h"
 #include "api/train_arguments.h"
+#include "api/training_advice.h"
 #include "api/training_runs.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
@@ -247,7 +248,7 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const Watch& prog
   if (!result) return result;
   result->tried_gpus = std::move(search).tried();
   add_layouts(*result, q, *chosen);
-  result->advice = advice_for(chosen->query, chosen->plan, with);
+  result->advice = advice_for(q, chosen->query, chosen->plan, chosen->whole, with);
   if (!q.scaling || result->ranked.empty()) return result;
   auto scaling = scaling_of(q, chosen->query, with, progress);
   if (!scaling) return std::move(scaling).error();

@@ -245,7 +245,7 @@ Result<Run> run_of(const StepQuery& query, const Model& model) {
 
 RankLayout layout_of(const StepQuery& q) {
   RankLayout layout = q.layout;
-  if (layout.schedule == PipelineSchedule::zero_bubble_v && layout.chunks == 1) layout.chunks = 2;
+  if (is_v(layout.schedule) && layout.chunks == 1) layout.chunks = 2;
   if (!q.framework || q.mode != Mode::train) return layout;
   const FrameworkRecipe& recipe = recipe_of(*q.framework);
   if (!q.given.sharding && layout.sharding == Sharding::none && layout.replicas() > 1)

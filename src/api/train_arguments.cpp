@@ -71,9 +71,15 @@ void declare_training(Declare& list, TrainMethod& m, const std::vector<Scope>& s
                          .example = "dpo",
                          .scopes = scopes});
   list.add(m.dispatch, {.name = "token-dispatch",
-                        .help = "train, with ep: how tokens reach experts on other ranks; deepep: once for each rank",
+                        .help = "train, with ep: how tokens reach experts on other ranks; deepep: once for each rank; "
+                                "deepep-fp8: there in fp8, back in 16 bits",
                         .example = "deepep",
                         .scopes = scopes.empty() ? scopes : within(scopes, {"ep"})});  // plans choose ep themselves
+  list.add(m.dispatch_overlap,
+           {.name = "dispatch-overlap",
+            .help = "train, with ep: tokens travel while another micro-batch computes (Megatron's "
+                    "overlap_moe_expert_parallel_comm)",
+            .scopes = scopes.empty() ? scopes : within(scopes, {"ep"})});
   list.add(m.mtp_heads, {.name = "mtp-heads",
                          .help = "train: multi-token prediction, a layer and a loss for each token beyond the next one",
                          .example = "1",
@@ -94,7 +100,7 @@ Status apply(const TrainMethod& m, Run& run) {
     run.training.options.precision = m.precision;
     if (m.fp8_attention) run.engine.precision.attention = *format_from("fp8_static");
   }
-  run.training.token_dispatch = m.dispatch == TokenDispatch::deepep;
+  run.training.token_dispatch = m.dispatch, run.training.dispatch_beside = m.dispatch_overlap;
   if (m.mtp_heads > 0) {
     if (!spec || !spec->decoder || spec->encoder || !spec->lm_head)
       return field_error("mtp-heads", "needs a decoder that predicts tokens, known by its configuration", "leave it out");

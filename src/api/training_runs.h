@@ -19,10 +19,6 @@ std::vector<int> gpu_numbers(int gpus_per_node, int most);
 // The query on so many GPUs of its kind; a field's error where there is no such cluster.
 Result<TrainingQuery> on_gpus(const TrainingQuery& query, int gpus);
 
-// Variants of the best layout that would be faster, largest gain first; those below one in a hundred are not worth a
-// word. `plan` is that of the query.
-std::vector<TrainingAdvice> advice_for(const TrainingQuery& query, const TrainingPlan& plan, const StepPricing& with);
-
 // The best layouts on a quarter, half, twice and four times the GPUs: with the same global batch, and with one that
 // grows along.
 struct Scaling {

@@ -185,6 +185,7 @@ void add_training(List& list) {
   list.add(kCompiledBoth);
   list.add(kCompiledRescale);
   list.add(kNf4Bits);
+  list.add(kNanotronKernels);
 }
 
 void add_cluster_1(List& list) {

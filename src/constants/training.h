@@ -55,5 +55,12 @@ inline constexpr Number kNf4Bits{"qlora.bits",
                                  published,
                                  "of a weight in NF4, with an 8-bit scale for 64 of them and an fp32 one for 256 scales",
                                  "QLoRA (arXiv 2305.14314), section 3: 0.127 bits a parameter for double quantisation"};
+inline constexpr Number kNanotronKernels{
+    "framework.nanotron_kernels",
+    1.11,
+    "1",
+    fitted,
+    "longer a kernel of nanotron's takes than one counted by its recipe; its cause is not known",
+    "the Ultra-Scale playbook's runs of 1B and 3B models on one node with large micro-batches; 8B judges"};
 
 }  // namespace tilecast::constants

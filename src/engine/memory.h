@@ -8,6 +8,7 @@
 #include "kernel/optimizer.h"
 #include "model/spec.h"
 #include "tilecast/run.h"
+#include "tilecast/train.h"
 
 namespace tilecast {
 
@@ -19,9 +20,10 @@ struct TrainingSetup {
   bool fused_optimizer = false;  // eager PyTorch: fused instead of its default, foreach
   bool narrow_exchange = false;  // gradients travel in the products' format whatever they are kept in (Composer)
   bool wide_gradients = false;   // summed and kept in fp32 whatever the parameters are (Megatron)
-  bool token_dispatch = false;   // a token travels once to each rank of its experts (DeepEP, hybrid-EP), not once for each
-  bool dispatch_beside = false;  // ... while another micro-batch computes
+  TokenDispatch token_dispatch = TokenDispatch::all_to_all;
+  bool dispatch_beside = false;  // tokens travel while another micro-batch computes
   Offload offload = Offload::none;
+  double longer = 1;  // every kernel takes, as runs of a framework were measured
 };
 
 // What parallel ranks keep of a model's state: shares of it, and activations of several micro-batches at once.

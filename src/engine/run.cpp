@@ -106,6 +106,7 @@ Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards) 
     for (Section& section : step.sections) section.repeats *= run.training.accumulation;
     if (run.training.update) step.sections.push_back(optimizer_section(forward, run, shards));
     prepared.program = lower(step, engine);
+    for (KernelCall& call : prepared.program.calls) call.longer *= run.training.longer;
   }
   if (auto fine = route(prepared.program, engine, train); !fine) return std::move(fine).error();
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) prepared.cache = cache_need(*spec);

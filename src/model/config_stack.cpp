@@ -229,6 +229,10 @@ MoeSpec read_experts(ConfigReader& read, const Traits& traits, Count dense_inter
   m.topk = read.count(field::kTopk);
   if (m.topk > m.experts)
     read.fail("num_experts_per_tok", fmt::format("a token cannot visit {} of {} experts", m.topk, m.experts));
+  m.groups = read.count_or("n_group", 1), m.topk_groups = read.count_or("topk_group", m.groups);
+  if (m.groups > m.experts) read.fail("n_group", fmt::format("{} are more than the {} experts", m.groups, m.experts));
+  if (m.topk_groups > m.groups)
+    read.fail("topk_group", fmt::format("a token cannot visit {} of {} groups", m.topk_groups, m.groups));
   m.inter = read.count_or(field::kExpertInter, dense_inter);
   if (m.inter < 1) read.fail("moe_intermediate_size", "must be at least 1");
   if (read.has("moe_latent_size"))  // Nemotron 3 Super: experts narrower than the model

@@ -82,6 +82,8 @@ struct MoeSpec {
   bool router_bias = false;  // or a correction bias an expert (DeepSeek V3)
   Count shared_inter = 0;    // all shared experts together; 0: none
   bool shared_gate = false;  // the shared expert is gated by a projection to one number (Qwen 2 MoE)
+  // Routing limited to groups (DeepSeek): experts stand in `groups`, a token's all in `topk_groups` of them.
+  Count groups = 1, topk_groups = 1;
   Count capacity = 0;        // tokens an expert takes of each sequence, the others skip it (Switch); 0: all
   // Of a rank (parallel/split.h): those that share the experts and an expert's width, and how many times the rank's own
   // tokens are routed among them.

@@ -117,10 +117,10 @@ class ExchangeWriter {
       const bool there = way == std::string_view("dispatch"), beside = trains_ && at_.training.dispatch_beside;
       add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward, 1, beside);
       if (!trains_) serve_experts(moe, tokens_ / tp, there);
-      else if (at_.training.token_dispatch) dispatch_tokens(moe, tokens_ / tp, there);
+      else dispatch_tokens(moe, tokens_ / tp, there);
       if (trains_) {
         add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes, beside);
-        if (at_.training.token_dispatch) dispatch_tokens(moe, tokens_ / tp, there);
+        dispatch_tokens(moe, tokens_ / tp, !there);  // gradients go the other way
       }
     }
     if (width == 1) return;
@@ -147,15 +147,11 @@ class ExchangeWriter {
   // Serving engines have kernels for it: DeepEP's for throughput in prefill, for latency in decode (vLLM's and SGLang's
   // deepep backends), TensorRT-LLM's own over NVLink.
   void serve_experts(const MoeSpec& moe, double tokens, bool there) {
-    if (exchanges_.empty() || exchanges_.back().axis != Axis::expert) return;  // one rank
-    ExpertExchange e;
+    if (!exchanges_experts()) return;
+    ExpertExchange e = exchange_of(moe, tokens, there);
     e.kind = at_.engine.kind == EngineKind::trtllm ? ExchangeKind::trtllm_one_sided
              : at_.workload.mode == Mode::decode   ? ExchangeKind::deepep_ll
                                                    : ExchangeKind::deepep;
-    e.op = there ? ExchangeOp::dispatch : ExchangeOp::combine;
-    e.tokens = std::max(1, static_cast<int>(std::ceil(tokens)));
-    e.hidden = static_cast<int>(hidden_), e.topk = static_cast<int>(moe.topk);
-    e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
     const Format& format = at_.engine.precision.experts;
     // Tokens for mxfp4 experts travel as they are and are quantised where they arrive, if at all.
     const double bits = format.id == FormatId::mxfp4 ? 16 : format.activation_bits;
@@ -163,16 +159,32 @@ class ExchangeWriter {
     exchanges_.back().experts = e;
   }
 
-  // Training: DeepEP's kernels for throughput, tokens in 16 bits both ways.
+  // Training: DeepEP's kernels for throughput. Sums come back in 16 bits; what goes there may be fp8 (DeepSeek-V3).
   void dispatch_tokens(const MoeSpec& moe, double tokens, bool there) {
-    if (exchanges_.empty() || exchanges_.back().axis != Axis::expert) return;  // one rank
+    const TokenDispatch way = at_.training.token_dispatch;
+    if (way == TokenDispatch::all_to_all || !exchanges_experts()) return;
+    ExpertExchange e = exchange_of(moe, tokens, there);
+    e.element_bytes = there && way == TokenDispatch::deepep_fp8 ? kFp8Element : element_;
+    exchanges_.back().experts = e;
+  }
+
+  bool exchanges_experts() const {  // else one rank has them all
+    return !exchanges_.empty() && exchanges_.back().axis == Axis::expert;
+  }
+  ExpertExchange exchange_of(const MoeSpec& moe, double tokens, bool there) const {
     ExpertExchange e;
     e.op = there ? ExchangeOp::dispatch : ExchangeOp::combine;
     e.tokens = std::max(1, static_cast<int>(std::ceil(tokens)));
     e.hidden = static_cast<int>(hidden_), e.topk = static_cast<int>(moe.topk);
     e.experts = static_cast<int>(moe.experts), e.ranks = at_.layout.ep;
-    e.element_bytes = element_;
-    exchanges_.back().experts = e;
+    e.most_nodes = nodes_of_groups(moe);
+    return e;
+  }
+  // Nodes that a token's groups of experts lie on, at most; 0: all.
+  int nodes_of_groups(const MoeSpec& moe) const {
+    const Count nodes = ceil_div(static_cast<Count>(at_.layout.ep), static_cast<Count>(at_.gpus_per_node));
+    if (moe.topk_groups >= moe.groups || nodes <= 1) return 0;
+    return static_cast<int>(std::min(nodes, moe.topk_groups * ceil_div(nodes, moe.groups)));
   }
 
   void add_group(std::string name, Axis axis, CollectiveOp op, double size, Pass pass, double times, RankGroup group,
@@ -395,6 +407,16 @@ std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeS
     return all;
   }
   return std::move(out).finish();
+}
+
+Exchange tied_exchange(Count table, const ExchangeSetting& at) {
+  const int stage = at.layout.tp * at.layout.cp * at.layout.dp;
+  Exchange e;
+  e.name = "tied embedding sum", e.axis = Axis::pipeline, e.pass = Pass::backward;
+  e.stride = stage * (at.layout.pp - 1);
+  e.call.op = CollectiveOp::all_reduce, e.call.bytes = bytes(real(table) * gradient_size(at)), e.call.ranks = 2;
+  e.call.local = at.layout.ranks() > at.gpus_per_node ? 1 : 0;
+  return e;
 }
 
 Collective stage_send(const ExchangeSetting& at) {

@@ -49,6 +49,11 @@ double bytes_before_scatter(const ExchangeSetting& setting);
 // Sums of gradients and gathering of updated weights, once in a step, for `dense` and `experts` parameters of a rank.
 std::vector<Exchange> step_exchanges(Count dense, Count experts, const ExchangeSetting& setting);
 
+// Gradients of a table that the first and the last pipeline stage both hold (an embedding that the head, or a head for
+// further tokens, shares): summed between the two once all others are (Megatron-Core's
+// distributed/finalize_model_grads.py, over the embedding group). `table`: weights of a rank.
+Exchange tied_exchange(Count table, const ExchangeSetting& setting);
+
 // Whether one of those runs beside computation: gradients beside the last backward pass, weights beside the next step's
 // first forward pass.
 inline bool hides(const RankLayout& layout, const Exchange& once) {

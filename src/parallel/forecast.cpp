@@ -27,11 +27,6 @@ Error batch_error(std::string field, std::string problem, std::string remedy) {
 
 }  // namespace
 
-Seconds together(Seconds compute, Seconds exchange, double share) {
-  const Seconds meanwhile = exchange * (1 - share);  // computing done while the exchange runs
-  return meanwhile >= compute ? exchange : compute + exchange * share;
-}
-
 Seconds ParallelForecast::exposed() const {
   Seconds sum;
   for (const AxisTime& axis : axes) sum += axis.exposed;
@@ -219,8 +214,10 @@ class Forecasting {
       const double messages = (i > 0 ? 1 : 0) + (i + 1 < stages_.size() ? 1 : 0);
       stages_[i].forward += with_.late.message * messages;
       if (trains()) stages_[i].backward_input += with_.late.message * messages;
-      p.stages.push_back({stages_[i].forward, stages_[i].backward_input, stages_[i].backward_weight});
+      p.stages.push_back({stages_[i].forward, stages_[i].backward_input, stages_[i].backward_weight,
+                          stages_[i].forward_tokens, stages_[i].backward_tokens});
     }
+    p.exchange_share = exchange_share();
     if (p.ranks > 1) {
       auto send = forecast_collective(stage_send(*setting_), cluster_, *with_.links, with_.links_of);
       if (!send) return std::move(send).error();
@@ -231,7 +228,7 @@ class Forecasting {
     if (!trains()) {  // one batch through all stages
       for (std::size_t i = 0; i < stages_.size(); ++i) pipeline_total_ += stages_[i].forward;
       pipeline_total_ += p.send * static_cast<double>(p.ranks * p.chunks - 1);
-    } else if (p.ranks == 1) {
+    } else if (p.ranks == 1 && p.schedule != PipelineSchedule::dual_pipe_v) {
       for (const StageCost& s : stages_)
         pipeline_total_ += (s.forward + s.backward_input + s.backward_weight) * static_cast<double>(p.micro_batches);
     } else {
@@ -269,7 +266,9 @@ class Forecasting {
     for (std::size_t a = 0; a < out_.axes.size(); ++a)
       out_.axes[a] = {busiest.total[a] * each, busiest.exposed[a] * each};
     const Seconds busy = out_.stages[out_.busiest].forward + out_.stages[out_.busiest].backward;
-    out_.bubble = pipeline_total_ - busy * each;
+    const Seconds saved = timeline_.saved.empty() ? seconds(0) : timeline_.saved[out_.busiest];
+    out_.axes[static_cast<std::size_t>(Axis::expert)].exposed -= saved;
+    out_.bubble = pipeline_total_ - (busy * each - saved);
     out_.step = pipeline_total_;
     out_.bound = busiest.bound * each;
     if (!trains()) {  // one batch through all stages
@@ -288,6 +287,7 @@ class Forecasting {
       if (rank == out_.busiest) out_.bound += update_.bound * share;
     }
     if (auto added = add_step_exchanges(busiest); !added) return added;
+    if (auto added = add_tied_exchange(); !added) return added;
     out_.optimizer = update + between_steps();
     out_.step += out_.optimizer;
     return Ok{};
@@ -310,6 +310,19 @@ class Forecasting {
       out_.step_exposed.push_back(exposed);
       out_.step += exposed;
     }
+    return Ok{};
+  }
+
+  // The first and the last stage wait for each other, and the optimizer, whose norm is of all gradients, for both.
+  Status add_tied_exchange() {
+    const Count table = trains() && !given_ ? copied_table(spec_, layout(), graph_) : 0;
+    if (table == 0) return Ok{};
+    auto time = time_of(tied_exchange(table, *setting_));
+    if (!time) return std::move(time).error();
+    AxisTime& axis = out_.axes[static_cast<std::size_t>(Axis::pipeline)];
+    axis.total += *time, axis.exposed += *time;
+    out_.step_exposed.push_back(*time);
+    out_.step += *time;
     return Ok{};
   }
 
@@ -340,6 +353,9 @@ class Forecasting {
     for (std::size_t rank = 0; rank < out_.stages.size(); ++rank) {
       if (layout().pp > 1 && trains())
         shares.micro_batches = timeline_.kept[rank] / static_cast<double>(layout().chunks);
+      // Its next forward begins before the backward that would have made room for it ends.
+      if (trains() && run.training.dispatch_beside && layout().ep > 1)
+        shares.micro_batches = std::min(shares.micro_batches + 1.0 / layout().chunks, real(batches_.micro_batches));
       StageForecast& stage = out_.stages[rank];
       Workload own = batches_.each;
       stage.memory = memory_need(parts[rank], own, run.engine, cache, training, cluster_.gpu, shares);

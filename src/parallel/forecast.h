@@ -95,8 +95,4 @@ struct StepPricing {
 
 Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with);
 
-// Computing that takes `compute` alone, and an exchange beside it that takes `exchange`: both together, the exchange
-// holding `share` of the GPU while it runs.
-Seconds together(Seconds compute, Seconds exchange, double share);
-
 }  // namespace tilecast

@@ -169,6 +169,10 @@ std::vector<Spread> spreads() {
   moe.training.options.recompute = Recompute::full;
   l = ranks_of(2, 1, 16, 1), l.ep = 8, l.sharding = Sharding::optimizer;
   add("train ep", moe, l, 1, nodes);
+  l = ranks_of(1, 1, 8, 4), l.ep = 8, l.schedule = PipelineSchedule::dual_pipe_v, l.chunks = 2;
+  add("train dualpipe-v", moe, l, 1, nodes);
+  add("train tied pp", run_of("Llama-3.2-1B", EngineKind::cudagraph, Mode::train, {{16, 1024, 0}}),
+      ranks_of(2, 1, 4, 2), 1, nodes);
   return all;
 }
 
@@ -291,6 +295,108 @@ TEST(Spread, RefusesBatchesThatDoNotDivide) {
   const auto odd = forecast_parallel({mixed, ranks_of(1, 2, 1, 1), 0}, cluster_of("HGX-H100-8"), analytic());
   ASSERT_FALSE(odd);
   EXPECT_NE(odd.error().problem.find("not 30 tokens"), std::string::npos) << odd.error().line();
+}
+
+std::vector<Exchange> tied_sums(const ParallelForecast& f) {
+  std::vector<Exchange> found;
+  for (const Exchange& e : f.exchanges)
+    if (e.name == "tied embedding sum") found.push_back(e);
+  return found;
+}
+
+// Megatron's embedding group: the first and the last stage's tables, 128,256 tokens of 2,048 numbers over two tensor
+// parallel ranks, in fp32.
+TEST(TiedEmbedding, IsSummedBetweenTheEndsOfAPipeline) {
+  auto train = run_of("Llama-3.2-1B", EngineKind::cudagraph, Mode::train, {{16, 1024, 0}});
+  train.training.wide_gradients = true;
+  const Cluster node = cluster_of("HGX-H100-8");
+  const auto at = [&](Run run, const RankLayout& l) { return forecast_of({std::move(run), l, 1}, node); };
+  const RankLayout pipeline = ranks_of(2, 1, 1, 4);
+  const ParallelForecast tied = at(train, pipeline);
+  const auto sums = tied_sums(tied);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(in_bytes(sums[0].call.bytes), 128256.0 / 2 * 2048 * 4);
+  EXPECT_EQ(sums[0].call.ranks, 2);
+  EXPECT_EQ(sums[0].stride, 6);  // ranks 0 and 6, 1 and 7
+  const AxisTime& axis = tied.axes[static_cast<std::size_t>(Axis::pipeline)];
+  EXPECT_EQ(axis.exposed, tied.exchange_times.back().latency);
+  EXPECT_GT(axis.exposed, sums[0].call.bytes / node.intra.bandwidth);
+  // Tables of their own need no sum, and hold as much on either end.
+  Run own = train;
+  std::get<ModelSpec>(own.model).tied_head = false;
+  const ParallelForecast untied = at(own, pipeline);
+  EXPECT_TRUE(tied_sums(untied).empty());
+  expect_same((tied.step - tied.optimizer).base() - axis.exposed.base(), (untied.step - untied.optimizer).base(),
+              "the sum is all that differs");
+  for (const std::size_t end : {std::size_t{0}, std::size_t{3}})
+    for (const auto part : {&MemoryNeed::weights, &MemoryNeed::gradients, &MemoryNeed::optimizer})
+      EXPECT_EQ(tied.stages[end].memory.*part, untied.stages[end].memory.*part) << end;
+  // One rank has both ends, or there is but one stage, or nothing learns there.
+  RankLayout v = pipeline;
+  v.schedule = PipelineSchedule::zero_bubble_v, v.chunks = 2;
+  EXPECT_TRUE(tied_sums(at(train, v)).empty());
+  EXPECT_TRUE(tied_sums(at(train, ranks_of(2, 1, 4, 1))).empty());
+  EXPECT_TRUE(tied_sums(at(run_of("Llama-3.2-1B", EngineKind::vllm, Mode::prefill, {{4, 512, 0}}), pipeline)).empty());
+  // Across nodes by the network.
+  const ParallelForecast far = forecast_of({train, ranks_of(2, 1, 4, 2), 1}, cluster_of("HGX-H100-8", 2));
+  EXPECT_EQ(tied_sums(far)[0].call.local, 1);
+}
+
+TEST(ExpertTokens, FollowTheGroupsThatRoutingIsLimitedTo) {
+  const auto nodes = [](const char* model, int ep) {
+    auto train = run_of(model, EngineKind::cudagraph, Mode::train, {{64, 512, 0}});
+    train.training.token_dispatch = TokenDispatch::deepep;
+    RankLayout l = ranks_of(1, 1, 64, 1);
+    l.ep = ep;
+    const ParallelForecast f = forecast_of({train, l, 1}, cluster_of("HGX-H100-8", 8));
+    for (const Exchange& e : f.exchanges)
+      if (e.experts) return e.experts->most_nodes;
+    return -1;
+  };
+  EXPECT_EQ(nodes("DeepSeek-V3", 64), 4);  // eight groups on eight nodes, four of them
+  EXPECT_EQ(nodes("DeepSeek-V3", 32), 4);  // two groups a node: four may be four nodes
+  EXPECT_EQ(nodes("DeepSeek-V3", 8), 0);   // one node
+  EXPECT_EQ(nodes("Qwen3-30B-A3B", 64), 0);
+}
+
+// Gradients go the other way: what was dispatched is summed, what was summed is dispatched.
+TEST(ExpertTokens, TravelInEightBitsAndComeBackInSixteen) {
+  auto train = run_of("DeepSeek-V3", EngineKind::cudagraph, Mode::train, {{64, 512, 0}});
+  train.training.token_dispatch = TokenDispatch::deepep_fp8;
+  RankLayout l = ranks_of(1, 1, 64, 1);
+  l.ep = 64;
+  const ParallelForecast f = forecast_of({train, l, 1}, cluster_of("HGX-H100-8", 8));
+  int seen = 0;
+  for (const Exchange& e : f.exchanges) {
+    if (!e.experts) continue;
+    const bool there = e.name == "dispatch" || e.name == "combine gradients";
+    EXPECT_EQ(e.experts->op, there ? ExchangeOp::dispatch : ExchangeOp::combine) << e.name;
+    EXPECT_EQ(e.experts->element(), there ? kFp8Element : kBf16Element) << e.name;
+    ++seen;
+  }
+  EXPECT_EQ(seen, 4);
+}
+
+TEST(DualPipe, HidesTokensBehindTheOtherMicroBatch) {
+  auto train = run_of("Qwen3-30B-A3B", EngineKind::cudagraph, Mode::train, {{256, 2048, 0}});
+  RankLayout l = ranks_of(1, 1, 8, 4);
+  l.ep = 8, l.chunks = 2, l.schedule = PipelineSchedule::zero_bubble_v;
+  const Cluster nodes = cluster_of("HGX-H100-8", 4);
+  const auto tokens = [](const ParallelForecast& f) { return f.axes[static_cast<std::size_t>(Axis::expert)]; };
+  const ParallelForecast bare = forecast_of({train, l, 1}, nodes);
+  l.schedule = PipelineSchedule::dual_pipe_v;
+  const ParallelForecast dual = forecast_of({train, l, 1}, nodes);
+  EXPECT_EQ(tokens(bare).exposed, tokens(bare).total);
+  expect_same(tokens(dual).total.base(), tokens(bare).total.base(), "as many travel");
+  EXPECT_LT(tokens(dual).exposed, tokens(dual).total * 0.5);
+  EXPECT_LT(dual.step, bare.step);
+  // Megatron's overlap within a schedule of one's own: a micro-batch more is kept.
+  l.schedule = PipelineSchedule::one_f_one_b, l.chunks = 1;
+  const ParallelForecast plain = forecast_of({train, l, 1}, nodes);
+  train.training.dispatch_beside = true;
+  const ParallelForecast beside = forecast_of({train, l, 1}, nodes);
+  EXPECT_LT(beside.step, plain.step);
+  EXPECT_NEAR(beside.stages[0].memory.activations / plain.stages[0].memory.activations, 5.0 / 4, 0.05);
 }
 
 TEST(Together, TakesTheExchangesShareOfTheGpu) {

@@ -19,6 +19,7 @@ struct FrameworkRecipe {
   bool fused_norms = false, fused_layers = false, merged_projections = false, narrow_norms = false;
   LossForm loss = LossForm::separate;
   bool fused_optimizer = false;
+  double longer = 1;  // than the kernels that all this makes, as it was measured to be
 
   // State
   MixedPrecision mixed = MixedPrecision::master;

@@ -227,7 +227,7 @@ PipelineTimeline shell(const Pipeline& p) {
       const StageTimes& stage = p.stages[static_cast<std::size_t>(c * p.ranks + i)];
       busy += stage.forward + (stage.backward_input + stage.backward_weight);
     }
-    t.busy.push_back(busy * p.micro_batches);
+    t.busy.push_back(busy * p.micro_batches), t.saved.emplace_back();
     const double m = p.micro_batches, behind = p.ranks - 1 - i;
     switch (p.schedule) {
       case PipelineSchedule::gpipe: t.kept.push_back(m); break;
@@ -236,7 +236,8 @@ PipelineTimeline shell(const Pipeline& p) {
       case PipelineSchedule::interleaved:
         t.kept.push_back(std::min(m * p.chunks, 2 * behind + (p.chunks - 1.0) * p.ranks + 1));
         break;
-      case PipelineSchedule::zero_bubble_v: break;  // pipeline_v.h
+      case PipelineSchedule::zero_bubble_v:
+      case PipelineSchedule::dual_pipe_v: break;  // pipeline_v.h
     }
   }
   return t;
@@ -257,6 +258,17 @@ Result<PipelineSchedule> pipeline_schedule_from(std::string_view name) {
   return static_cast<PipelineSchedule>(at - kPipelineScheduleNames.begin());
 }
 
+Seconds together(Seconds compute, Seconds exchange, double share) {
+  const Seconds meanwhile = exchange * (1 - share);  // computing done while the exchange runs
+  return meanwhile >= compute ? exchange : compute + exchange * share;
+}
+
+Seconds paired(const StageTimes& f, const StageTimes& b, double share) {
+  const Seconds exchange = f.forward_exchange + b.backward_exchange;
+  const Seconds alone = f.forward + (b.backward_input + b.backward_weight);
+  return std::min(alone, together(alone - exchange, exchange, share));
+}
+
 Status check(const Pipeline& p) {
   if (p.ranks < 1) return field_error("pipeline ranks", fmt::format("must be 1 or more, not {}", p.ranks));
   if (p.chunks < 1) return field_error("chunks", fmt::format("must be 1 or more, not {}", p.chunks));
@@ -268,7 +280,7 @@ Status check(const Pipeline& p) {
   if (p.stages.size() != static_cast<std::size_t>(p.ranks) * static_cast<std::size_t>(p.chunks))
     return field_error("stages", fmt::format("{} given, {} ranks of {} chunks have {}", p.stages.size(), p.ranks,
                                              p.chunks, Count{p.ranks} * p.chunks));
-  const bool v = p.schedule == PipelineSchedule::zero_bubble_v;
+  const bool v = is_v(p.schedule);
   if (v && p.chunks != 2)
     return field_error("chunks", fmt::format("{} has two chunks a rank, not {}", name_of(p.schedule), p.chunks));
   if (v && Count{p.micro_batches} * p.ranks > kMostInAV)
@@ -300,7 +312,7 @@ double PipelineTimeline::bubble() const {
 }
 
 PipelineTimeline simulate(const Pipeline& p) {
-  if (p.schedule == PipelineSchedule::zero_bubble_v) return simulate_v(p, true);
+  if (is_v(p.schedule)) return simulate_v(p, true);
   PipelineTimeline t = shell(p);
   const Count phases = p.schedule == PipelineSchedule::zero_bubble ? 3 : 2;
   const auto per_rank = static_cast<std::size_t>(phases * p.micro_batches * p.chunks);
@@ -320,7 +332,7 @@ PipelineTimeline simulate(const Pipeline& p) {
 }
 
 PipelineTimeline summarise(const Pipeline& p) {
-  if (p.schedule == PipelineSchedule::zero_bubble_v) return simulate_v(p, false);
+  if (is_v(p.schedule)) return simulate_v(p, false);
   PipelineTimeline t = shell(p);
   if (p.ranks == 1) return t.total = t.busy[0], t;
   Machine machine(p);

@@ -22,6 +22,8 @@ struct StageTimes {
   Seconds forward;
   Seconds backward_input;   // gradients of activations: what the stage before waits for
   Seconds backward_weight;  // gradients of weights
+  // Of forward, and of the gradients: exchanges that another micro-batch's computing may hide (tokens of experts).
+  Seconds forward_exchange = {}, backward_exchange = {};
 };
 
 struct Pipeline {
@@ -30,7 +32,16 @@ struct Pipeline {
   int micro_batches = 1;
   std::vector<StageTimes> stages;  // ranks x chunks
   Seconds send;                    // of a micro-batch's activations to the next rank
+  double exchange_share = 0;       // of a GPU that exchanges hold while they run
 };
+
+// Computing that takes `compute` alone, and an exchange beside it that takes `exchange`: both together, the exchange
+// holding `share` of the GPU while it runs.
+Seconds together(Seconds compute, Seconds exchange, double share);
+
+// A forward and a backward of two micro-batches at once: each computes while the other exchanges.
+Seconds paired(const StageTimes& forward, const StageTimes& backward, double share);
+
 // What a schedule cannot run (interleaved: micro-batches that are no multiple of ranks; chunks on other schedules).
 Status check(const Pipeline& pipeline);
 inline constexpr int kMostMicroBatches = 1'000'000, kMostVirtualStages = 100'000;
@@ -45,7 +56,8 @@ struct PipelineTask {
 };
 struct PipelineTimeline {
   Seconds total;
-  std::vector<Seconds> busy;  // of each rank
+  std::vector<Seconds> busy;   // of each rank
+  std::vector<Seconds> saved;  // of each rank: what pairs take less than their two tasks one after the other
   // Micro-batch activations of a chunk alive at once on each rank, at most: from the begin of forward to the end of the
   // last task that reads them (the gradients of weights, where they are a task of their own).
   std::vector<double> kept;

@@ -258,6 +258,81 @@ TEST(Pipeline, AVHandsOverWithinTheLastRank) {
   EXPECT_EQ(simulate(p).total, seconds(8 + 8 + 12 * 10 + 2));
 }
 
+TEST(Pipeline, DualPipeRunsInDeepSeeksOrder) {
+  // By hand from github.com/deepseek-ai/DualPipe, dualpipe.py with four ranks and eight micro-batches, of which rank 0 and
+  // 1 see four from each side: B a whole backward, I and W its halves, small letters of the second chunk, + a pair.
+  const PipelineTimeline t = simulate(equal(Schedule::dual_pipe_v, 2, 4, 2));
+  std::array<std::string, 2> orders;
+  for (const PipelineTask& task : t.tasks) {
+    const char letter = task.phase == Phase::forward          ? 'F'
+                        : task.phase == Phase::backward       ? 'B'
+                        : task.phase == Phase::backward_input ? 'I'
+                                                              : 'W';
+    orders[static_cast<std::size_t>(task.rank)] +=
+        std::string(1, static_cast<char>(task.chunk == 0 ? letter : letter - 'A' + 'a')) + std::to_string(task.micro_batch);
+  }
+  EXPECT_EQ(orders[0], "F0F1F2f0i0w0f1F3b1f2B0b2f3B1b3I2W2I3W3");
+  EXPECT_EQ(orders[1], "F0f0F1f1F2b0f2B0F3b1f3B1b2B2i3I3w3W3");
+}
+
+TEST(Pipeline, DualPipesBubbleIsAsPublished) {
+  // The repository's table: (n - 1)(F&B + B - 3 W) on the 2 n ranks that n are folded from, B both halves of a backward.
+  // No time is hidden here, so F&B = F + B.
+  for (const int ranks : {1, 2, 4, 8})
+    for (const int m : {2 * ranks, 3 * ranks, 40}) {
+      const double f = 1, b = 2, w = 1;
+      const PipelineTimeline t = simulate(equal(Schedule::dual_pipe_v, ranks, m, 2, f, b - w, w));
+      EXPECT_NEAR(t.total.base(), m * 2 * (f + b) + (ranks - 1) * (f + b + b - 3 * w), 1e-9) << ranks << " " << m;
+      for (const double kept : t.kept) EXPECT_LE(kept, 2 * ranks + 1) << ranks << " " << m;
+      for (const Seconds saved : t.saved) EXPECT_EQ(saved, seconds(0));
+    }
+}
+
+TEST(Pipeline, PairsHideExchangesBehindEachOther) {
+  // F 2 with 1 of exchange, B 4 with 2: alone 6; together 3 of computing and 3 of exchange take 3, with a tenth of the card
+  // held by it 3.3.
+  const StageTimes stage{seconds(2), seconds(3), seconds(1), seconds(1), seconds(2)};
+  EXPECT_EQ(paired(stage, stage, 0), seconds(3));
+  EXPECT_DOUBLE_EQ(paired(stage, stage, 0.1).base(), 3.3);
+  EXPECT_EQ(paired({seconds(2), seconds(3), seconds(1)}, {seconds(2), seconds(3), seconds(1)}, 0.1), seconds(6));
+  Pipeline p = equal(Schedule::dual_pipe_v, 1, 8, 2);
+  p.stages.assign(2, stage);
+  // One rank: all but the first two tasks of the main part, and those of the ends, are pairs.
+  const PipelineTimeline t = simulate(p);
+  double pairs = 0;
+  for (std::size_t i = 1; i < t.tasks.size(); ++i) pairs += t.tasks[i].end - t.tasks[i - 1].begin < seconds(6 - 1e-9) ? 1 : 0;
+  EXPECT_GT(t.saved[0], seconds(0));
+  EXPECT_NEAR((t.busy[0] + t.saved[0]).base(), 8 * 2 * 6, 1e-9);
+  EXPECT_GE(pairs, t.saved[0].base() / 3);
+  EXPECT_EQ(summarise(p).saved, t.saved);
+}
+
+TEST(Pipeline, DualPipeRunsEveryTaskOnce) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Pipeline p = random_pipeline(random, 30);
+    p.schedule = Schedule::dual_pipe_v, p.chunks = 2, p.exchange_share = 0.1;
+    p.stages.resize(static_cast<std::size_t>(2 * p.ranks), p.stages.front());
+    for (StageTimes& s : p.stages) s.forward_exchange = s.forward * 0.3, s.backward_exchange = s.backward_input * 0.5;
+    SCOPED_TRACE(text(p));
+    ASSERT_TRUE(check(p));
+    const PipelineTimeline t = simulate(p);
+    std::map<std::tuple<int, int, bool>, int> seen;  // halves of a backward count one each
+    for (const PipelineTask& task : t.tasks)
+      seen[{task.rank * 2 + task.chunk, task.micro_batch, task.phase == Phase::forward}] +=
+          task.phase == Phase::forward || task.phase == Phase::backward ? 2 : 1;
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(2 * 2 * p.ranks * p.micro_batches));
+    for (const auto& [key, times] : seen) EXPECT_EQ(times, 2);
+    for (const Seconds busy : t.busy) EXPECT_GE(t.total, busy * (1 - 1e-12));
+    Pipeline bare = p;  // with nothing to hide, nothing is gained
+    for (StageTimes& s : bare.stages) s.forward_exchange = s.backward_exchange = seconds(0);
+    EXPECT_LE(t.total, simulate(bare).total * (1 + 1e-12));
+    const PipelineTimeline summary = summarise(p);
+    EXPECT_EQ(summary.total, t.total);
+    EXPECT_EQ(summary.kept, t.kept);
+  }
+}
+
 TEST(Pipeline, UnevenStagesAndSends) {
   // Two ranks, two micro-batches, by hand: the second rank takes 4 + 6, a send 1.
   //   rank 0: F0 0-1, F1 1-2                    B0 13-15            B1 23-25
@@ -326,7 +401,7 @@ TEST(Pipeline, RefusesWhatCannotRun) {
 TEST(Pipeline, SchedulesHaveNames) {
   for (const Schedule schedule : kSchedules) EXPECT_EQ(*pipeline_schedule_from(name_of(schedule)), schedule);
   EXPECT_EQ(pipeline_schedule_from("1f2b").error().line(),
-            "no pipeline schedule is called '1f2b' (one of gpipe, 1f1b, interleaved, zero-bubble, zero-bubble-v)");
+            "no pipeline schedule is called '1f2b' (one of gpipe, 1f1b, interleaved, zero-bubble, zero-bubble-v, dualpipe-v)");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "parallel/pipeline_v.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
+#include <utility>
 
 namespace tilecast {
 namespace {
@@ -11,9 +13,10 @@ constexpr double kNotYet = std::numeric_limits<double>::infinity();
 struct Task {
   int chunk, micro_batch;
   PipelinePhase phase;
+  bool with_next = false;  // a forward at the same time as the backward after it
 };
 
-// One rank's tasks in order. Counters say how many of each kind, by chunk, are in the list; it is made for at least the
+// One rank's tasks in ZB-V's order. Counters say how many of each kind, by chunk, are in the list; it is made for at least the
 // 2 n - 1 micro-batches that fill n ranks, and those that do not exist are left out.
 class RankOrder {
  public:
@@ -59,14 +62,81 @@ class RankOrder {
   std::vector<Task> tasks_;
 };
 
+// One rank's tasks in DualPipe's order, made for at least the 2 n micro-batches that fill n ranks folded into a V. Its
+// eight parts are named after the tasks that they repeat; a 1 is of the second chunk.
+class DualOrder {
+ public:
+  DualOrder(const Pipeline& p, int rank)
+      : after_(p.ranks - 1 - rank), rank_(rank), micro_batches_(p.micro_batches) {
+    const int all = std::max(2 * p.ranks, micro_batches_);
+    for (int i = 0; i < 2 * after_; ++i) forward(0);
+    for (int i = 0; i <= rank_; ++i) forward(0), forward(1);
+    for (int i = 0; i < after_; ++i) backward(1, true), weight(), forward(1);
+    for (int i = 0; i < all - 2 * p.ranks + rank_ + 1; ++i) {
+      // The last rank runs its first two one after the other, which the ranks before it wait less for.
+      if (i == 0 && after_ == 0) forward(0), backward(1, false);
+      else pair(0, 1);
+      pair(1, 0);
+    }
+    for (int i = 0; i < after_; ++i) backward(1, false), pair(1, 0);
+    end();
+  }
+  std::vector<Task> take() { return std::move(tasks_); }
+
+ private:
+  bool exists(int micro_batch) const { return micro_batch < micro_batches_; }
+  void forward(int chunk, bool with_next = false) {
+    const int own = forwards_[chunk]++;
+    if (exists(own)) tasks_.push_back({chunk, own, PipelinePhase::forward, with_next});
+  }
+  // `late`: gradients of weights wait in line.
+  void backward(int chunk, bool late) {
+    const int own = backwards_[chunk]++;
+    if (late) waiting_.emplace_back(chunk, own);
+    if (exists(own))
+      tasks_.push_back({chunk, own, late ? PipelinePhase::backward_input : PipelinePhase::backward});
+  }
+  void pair(int forward_chunk, int backward_chunk) {
+    forward(forward_chunk, exists(forwards_[forward_chunk]) && exists(backwards_[backward_chunk]));
+    backward(backward_chunk, false);
+  }
+  void weight() {
+    const auto [chunk, own] = waiting_.front();
+    waiting_.pop_front();
+    if (exists(own)) tasks_.push_back({chunk, own, PipelinePhase::backward_weight});
+  }
+  // No forwards are left: from the middle of these on, gradients of weights fill the gaps.
+  void end() {
+    bool late = false;
+    for (int i = 0; i <= rank_; ++i) {
+      const bool middle = i == (rank_ + 1) / 2;
+      late = late || (middle && rank_ % 2 == 1);
+      backward(1, late);
+      late = late || middle;
+      backward(0, late);
+    }
+    for (int i = 0; i < after_; ++i) weight(), backward(0, true);
+    while (!waiting_.empty()) weight();
+  }
+
+  int after_, rank_, micro_batches_;
+  int forwards_[2] = {}, backwards_[2] = {};
+  std::deque<std::pair<int, int>> waiting_;
+  std::vector<Task> tasks_;
+};
+
+std::vector<Task> order_of(const Pipeline& p, int rank) {
+  return p.schedule == PipelineSchedule::dual_pipe_v ? DualOrder(p, rank).take() : RankOrder(p, rank).take();
+}
+
 // Every task begins when its rank is free and what it reads has arrived.
 class VMachine {
  public:
   VMachine(const Pipeline& p, bool with_tasks) : p_(p), with_tasks_(with_tasks) {
     const auto stages = 2 * static_cast<std::size_t>(p.ranks), all = stages * static_cast<std::size_t>(p.micro_batches);
     forward_end_.assign(all, kNotYet), input_end_.assign(all, kNotYet);
-    for (int rank = 0; rank < p.ranks; ++rank) orders_.push_back(RankOrder(p, rank).take());
-    next_.assign(orders_.size(), 0), free_.assign(orders_.size(), 0);
+    for (int rank = 0; rank < p.ranks; ++rank) orders_.push_back(order_of(p, rank));
+    next_.assign(orders_.size(), 0), free_.assign(orders_.size(), 0), saved_.assign(orders_.size(), 0);
     done_.resize(orders_.size());
   }
 
@@ -80,7 +150,8 @@ class VMachine {
     t.total = seconds(*std::max_element(free_.begin(), free_.end()));
     for (int rank = 0; rank < p_.ranks; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
-      t.busy.push_back(work_of(rank)), t.kept.push_back(most_kept(orders_[r]));
+      t.saved.push_back(seconds(saved_[r]));
+      t.busy.push_back(work_of(rank) - t.saved.back()), t.kept.push_back(most_kept(orders_[r]));
       t.tasks.insert(t.tasks.end(), done_[r].begin(), done_[r].end());
     }
     if (p_.ranks == 1) t.total = t.busy[0];  // without the rounding of a long sum
@@ -116,18 +187,45 @@ class VMachine {
     const auto r = static_cast<std::size_t>(rank);
     if (next_[r] == orders_[r].size()) return false;
     const Task& task = orders_[r][next_[r]];
+    if (task.with_next) return run_pair(rank, task, orders_[r][next_[r] + 1]);
     const double begin = std::max(free_[r], ready(task, rank));
     if (begin == kNotYet) return false;
-    const int own = stage(rank, task.chunk);
-    const StageTimes& t = times(own);
-    const bool forward = task.phase == PipelinePhase::forward, input = task.phase == PipelinePhase::backward_input;
-    free_[r] = begin + (forward ? t.forward : input ? t.backward_input : t.backward_weight).base();
-    if (forward) forward_end_[at(own, task.micro_batch)] = free_[r];
-    if (input) input_end_[at(own, task.micro_batch)] = free_[r];
-    if (with_tasks_)
-      done_[r].push_back({rank, task.chunk, task.micro_batch, task.phase, seconds(begin), seconds(free_[r])});
-    ++next_[r];
+    free_[r] = begin + duration(task, rank).base();
+    finish(task, rank, begin, free_[r]);
     return true;
+  }
+  // Both end when the longer way of the two does. They are drawn one after the other, by what each takes alone.
+  bool run_pair(int rank, const Task& forward, const Task& backward) {
+    const auto r = static_cast<std::size_t>(rank);
+    const double begin = std::max({free_[r], ready(forward, rank), ready(backward, rank)});
+    if (begin == kNotYet) return false;
+    const double first = duration(forward, rank).base(), alone = first + duration(backward, rank).base();
+    const double both =
+        paired(times(stage(rank, forward.chunk)), times(stage(rank, backward.chunk)), p_.exchange_share).base();
+    free_[r] = begin + both, saved_[r] += alone - both;
+    const double middle = alone > 0 ? begin + both * (first / alone) : begin;
+    finish(forward, rank, begin, middle), finish(backward, rank, middle, free_[r]);
+    forward_end_[at(stage(rank, forward.chunk), forward.micro_batch)] = free_[r];
+    return true;
+  }
+  Seconds duration(const Task& task, int rank) const {
+    const StageTimes& t = times(stage(rank, task.chunk));
+    switch (task.phase) {
+      case PipelinePhase::forward: return t.forward;
+      case PipelinePhase::backward: return t.backward_input + t.backward_weight;
+      case PipelinePhase::backward_input: return t.backward_input;
+      case PipelinePhase::backward_weight: break;
+    }
+    return t.backward_weight;
+  }
+  void finish(const Task& task, int rank, double begin, double end) {
+    const auto r = static_cast<std::size_t>(rank);
+    const std::size_t own = at(stage(rank, task.chunk), task.micro_batch);
+    if (task.phase == PipelinePhase::forward) forward_end_[own] = end;
+    else if (task.phase != PipelinePhase::backward_weight) input_end_[own] = end;
+    if (with_tasks_)
+      done_[r].push_back({rank, task.chunk, task.micro_batch, task.phase, seconds(begin), seconds(end)});
+    ++next_[r];
   }
 
   Seconds work_of(int rank) const {
@@ -142,7 +240,7 @@ class VMachine {
     double alive = 0, most = 0;
     for (const Task& task : order) {
       if (task.phase == PipelinePhase::forward) most = std::max(most, ++alive);
-      else if (task.phase == PipelinePhase::backward_weight) --alive;
+      else if (task.phase != PipelinePhase::backward_input) --alive;
     }
     return most;
   }
@@ -152,7 +250,7 @@ class VMachine {
   std::vector<double> forward_end_, input_end_;  // by virtual stage and micro-batch
   std::vector<std::vector<Task>> orders_;
   std::vector<std::size_t> next_;
-  std::vector<double> free_;
+  std::vector<double> free_, saved_;
   std::vector<std::vector<PipelineTask>> done_;
 };
 

@@ -68,7 +68,11 @@ class Candidates {
       layout.schedule = PipelineSchedule::zero_bubble;
       add_shardings(layout);
       layout.schedule = PipelineSchedule::zero_bubble_v, layout.chunks = 2;
-      if (check(layout, spec_, length)) add_shardings(layout);
+      if (!check(layout, spec_, length)) continue;
+      add_shardings(layout);
+      if (layout.ep == 1) continue;  // it hides tokens on their way to experts
+      layout.schedule = PipelineSchedule::dual_pipe_v;
+      add_shardings(layout);
     }
   }
   void add_shardings(RankLayout layout) {
@@ -86,7 +90,7 @@ class Candidates {
       if (global / layout.dp % micro != 0) continue;
       const Count batches = global / layout.dp / micro;
       if (layout.schedule == PipelineSchedule::interleaved && batches % layout.pp != 0) continue;
-      if (layout.schedule == PipelineSchedule::zero_bubble_v && batches * layout.pp > kMostInAV) continue;
+      if (is_v(layout.schedule) && batches * layout.pp > kMostInAV) continue;
       for (const Recompute recompute : {Recompute::none, Recompute::full}) {
         ParallelRun run{query_.run, layout, micro};
         run.run.training.options.recompute = recompute;
@@ -128,12 +132,14 @@ Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing
     ++plan.tried;
     PlannedLayout one = planned(std::move(runs[i]), *forecast, query.cluster);
     if (plan.tried == 1 || one.memory < plan.smallest.memory) plan.smallest = one;
-    if (plan.tried == 1 || one.step < plan.fastest.step) plan.fastest = one;
-    if (forecast->fits()) plan.ranked.push_back(std::move(one));
-    else ++plan.too_large;
+    if (!forecast->fits()) ++plan.too_large;
+    (forecast->fits() ? plan.ranked : plan.beyond).push_back(std::move(one));
   }
-  std::stable_sort(plan.ranked.begin(), plan.ranked.end(),
-                   [](const PlannedLayout& a, const PlannedLayout& b) { return a.step < b.step; });
+  for (auto* list : {&plan.ranked, &plan.beyond})
+    std::stable_sort(list->begin(), list->end(),
+                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.step < b.step; });
+  if (!plan.ranked.empty())
+    std::erase_if(plan.beyond, [&](const PlannedLayout& p) { return p.step >= plan.ranked.front().step; });
   return plan;
 }
 

@@ -31,7 +31,7 @@ struct TrainingPlan {
   Count tried = 0;
   Count too_large = 0;
   PlannedLayout smallest;  // of all, the one that needs least memory; what to say when none fits
-  PlannedLayout fastest;   // of all, whether it fits or not
+  std::vector<PlannedLayout> beyond;  // those that would be faster than the first if they fitted, fastest first
 };
 
 // Layouts worth a look: tensor parallelism within a node, pipelines as deep as there are layers, every schedule,

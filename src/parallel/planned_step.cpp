@@ -61,6 +61,12 @@ Result<std::vector<std::vector<TimedExchange>>> step_exchanges_of(const Parallel
       all[rank].push_back({std::move(e), timed->latency});
     }
   }
+  const Count table = run.run.workload.mode == Mode::train ? copied_table(spec, run.layout, *graph) : 0;
+  if (table == 0) return all;
+  const Exchange tied = tied_exchange(table, setting);
+  const auto timed = forecast_collective(tied.call, cluster, links);
+  if (!timed) return timed.error();
+  for (auto* end : {&all.front(), &all.back()}) end->push_back({tied, timed->latency});
   return all;
 }
 

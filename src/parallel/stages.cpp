@@ -137,8 +137,18 @@ StageCost& StageCost::operator+=(const StageCost& o) {
   forward += o.forward, backward_input += o.backward_input, backward_weight += o.backward_weight;
   compute += o.compute, bound += o.bound;
   for (std::size_t a = 0; a < total.size(); ++a) total[a] += o.total[a], exposed[a] += o.exposed[a];
+  forward_tokens += o.forward_tokens, backward_tokens += o.backward_tokens;
   dense += o.dense, experts += o.experts;
   return *this;
+}
+
+Count copied_table(const ModelSpec& spec, const RankLayout& layout, const Graph& graph) {
+  if (!needs_copy(spec, layout)) return 0;
+  Count table = 0;
+  for (const Section& section : graph.sections)
+    for (const Operator& op : section.operators)
+      if (op.weights.tied && !op.weights.frozen) table += op.weights.matrix * section.repeats;
+  return table;
 }
 
 std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& layout, const Graph& graph,
@@ -163,12 +173,11 @@ std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& 
           out.total[a] += (pass->exposed[a] + pass->beside[a]) * times;
         out.exposed[a] += (c.forward.open[a] + c.backward.open[a]) * times;
       }
+      constexpr auto kTokens = static_cast<std::size_t>(Axis::expert);
+      out.forward_tokens += c.forward.open[kTokens] * times, out.backward_tokens += c.backward.open[kTokens] * times;
       out.dense += c.dense * n, out.experts += c.experts * n;
     }
-  if (needs_copy(spec, layout))
-    for (const Section& section : graph.sections)
-      for (const Operator& op : section.operators)
-        if (op.weights.tied) stages.back().dense += op.weights.matrix * section.repeats;
+  stages.back().dense += copied_table(spec, layout, graph);
   return stages;
 }
 

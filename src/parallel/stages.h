@@ -59,9 +59,14 @@ struct StageCost {
   Seconds forward, backward_input, backward_weight;  // elapsed
   Seconds compute, bound;                            // of all three, without exchanges
   AxisTimes total, exposed;
-  Count dense = 0, experts = 0;  // weights
+  Seconds forward_tokens, backward_tokens;  // of each pass: tokens on the way to experts that nothing hides
+  Count dense = 0, experts = 0;             // weights
   StageCost& operator+=(const StageCost& other);
 };
+// Weights of tables that the last stage has a copy of because the first one has them too: a tied embedding's, or that of
+// heads for further tokens. None where one rank has both ends, and none that do not learn.
+Count copied_table(const ModelSpec& spec, const RankLayout& layout, const Graph& graph);
+
 // Layers by number; what stands before them is the first stage's, what stands after the last one's.
 std::vector<StageCost> assemble_stages(const ModelSpec& spec, const RankLayout& layout, const Graph& graph,
                                        const std::vector<SectionCost>& costs);

@@ -21,7 +21,7 @@ void append(std::vector<int>& to, const std::vector<int>& more) {
     if (std::find(to.begin(), to.end(), n) == to.end()) to.push_back(n);
 }
 
-// Groups of ranks that are numbered `stride` apart, in every stage.
+// Groups of ranks that are numbered `stride` apart: in every stage, or where that is further than a stage, across them.
 class StageGroups {
  public:
   explicit StageGroups(const RankLayout& layout)
@@ -31,15 +31,21 @@ class StageGroups {
     const auto [at, is_new] = places_.try_emplace({stride, ranks});
     if (!is_new) return;
     at->second.assign(slot(all_), -1);
+    const auto keep = [&, at = at](std::vector<int> members) {
+      for (const int r : members) at->second[slot(r)] = static_cast<int>(groups.size());
+      groups.push_back(std::move(members));
+    };
+    if (stride >= stage_) {
+      for (int first = 0; first + stride < all_ && first < stage_; ++first) keep({first, first + stride});
+      return;
+    }
     for (int stage = 0; stage < stages_; ++stage)
       for (int block = 0; block < stage_; block += stride * ranks)
         for (int offset = 0; offset < stride; ++offset) {
           std::vector<int> members;
           for (int i = 0; i < ranks && block + offset + i * stride < stage_; ++i)
             members.push_back(stage * stage_ + block + offset + i * stride);
-          if (members.size() < 2) continue;
-          for (const int r : members) at->second[slot(r)] = static_cast<int>(groups.size());
-          groups.push_back(std::move(members));
+          if (members.size() >= 2) keep(std::move(members));
         }
   }
   // -1 where the rank is alone.
@@ -101,6 +107,7 @@ struct Plan {
   std::vector<std::vector<Call>> forward, backward;  // of sections
   std::vector<std::vector<Count>> counts;            // [virtual stage][section]
   std::vector<std::vector<Call>> sums, gathers;      // of pipeline ranks, once in a step
+  std::vector<std::vector<Call>> tied;               // ... between the first and the last, once all else is summed
   std::vector<double> dense, experts;                // parameters of pipeline ranks
   std::vector<Computation> updates;                  // of pipeline ranks
   Seconds between_steps;
@@ -251,6 +258,7 @@ class RankWriter {
   void end_step(std::vector<int> ends, RankTrace& trace) {
     if (!plan_.layout.overlap) ends = step_calls(plan_.sums[slot(place_)], nullptr, std::move(ends), trace);
     if (last_call_ >= 0) append(ends, {last_call_});
+    ends = step_calls(plan_.tied[slot(place_)], nullptr, std::move(ends), trace);
     const Computation& update = plan_.updates[slot(place_)];
     if (update.time > seconds(0)) ends = {compute("optimizer", update, 1, std::move(ends), trace)};
     if (!plan_.layout.overlap || !plan_.layout.gather_overlap)
@@ -325,6 +333,9 @@ class Planning {
       const Exchange& e = forecast_.exchanges[i];
       auto& calls = (e.pass == Pass::forward ? plan_->forward : plan_->backward)[e.section];
       calls.push_back(call_of(e, forecast_.exchange_times[i].latency, run_.layout));
+      // Behind the other task of its pair; here, behind its own.
+      if (e.axis == Axis::expert && forecast_.pipeline.schedule == PipelineSchedule::dual_pipe_v)
+        calls.back().beside = true;
       plan_->groups.add(calls.back().stride, calls.back().ranks);
     }
   }
@@ -333,7 +344,7 @@ class Planning {
     auto exchanges = step_exchanges_of(run_, forecast_, cluster_, links_);
     if (!exchanges) return std::move(exchanges).error();
     const std::size_t pp = slot(run_.layout.pp);
-    plan_->sums.resize(pp), plan_->gathers.resize(pp);
+    plan_->sums.resize(pp), plan_->gathers.resize(pp), plan_->tied.resize(pp);
     for (std::size_t rank = 0; rank < pp; ++rank) {
       double dense = 0, experts = 0;  // of the sections; a copy of a tied table is shared out among them
       for (const std::size_t v : stages_of(plan_->layout, rank))
@@ -347,6 +358,10 @@ class Planning {
         if (run_.layout.sharding != Sharding::parameters)  // whose shards hold both
           call.dense = e.exchange.axis == Axis::data ? 1 : 0, call.experts = 1 - call.dense;
         plan_->groups.add(call.stride, call.ranks);
+        if (e.exchange.axis == Axis::pipeline) {
+          plan_->tied[rank].push_back(std::move(call));
+          continue;
+        }
         (e.exchange.pass == Pass::forward ? plan_->gathers : plan_->sums)[rank].push_back(std::move(call));
       }
     }
