@@ -39,8 +39,8 @@ constexpr std::array<SourceColumn, 21> kColumns = {
      {"peak_memory_gb", "of a rank"}}};
 constexpr std::array<NameRule, 1> kGpus = {{{"H100 SXM 80GB", "H100-SXM"}}};
 constexpr int kMostRanks = 4096;
-// Chosen on the runs of 1B and 3B: what an addition takes the host (runs of one node and micro-batch 1); what a collective
-// waits for each rank where messages between stages cross nodes, and where the ranks themselves do.
+// Chosen on the runs of 1B and 3B: what an addition takes the host (runs of one node and micro-batch 1); what a
+// collective waits for each rank where messages between stages cross nodes, and where the ranks themselves do.
 constexpr double kAddition = 18, kLateBetweenStages = 210, kLateAcrossNodes = 50;  // us
 
 ModelSpec spec_of(const TableRow& row) {

@@ -153,10 +153,10 @@ void add_exchange(CollectiveRow row, ExchangeOp op, double us, CollectiveRows& i
 }
 
 // DeepEP's tables: nodes, hidden size, tokens, topk, experts, then times; H100's rows under H200's name are left out.
-// The test between nodes (test_internode.py of DeepEP) draws experts on four nodes at most. Over eight nodes that machine's
-// network gave a third of its peak, and waits for late ranks are most of what was timed as telling counts, where DeepEP's
-// own table (docs/legacy.md of its repository) has all of the peak: what is left out there is that network's, not the
-// kernels'.
+// The test between nodes (test_internode.py of DeepEP) draws experts on four nodes at most. Over eight nodes that
+// machine's network gave a third of its peak, and waits for late ranks are most of what was timed as telling counts,
+// where DeepEP's own table (docs/legacy.md of its repository) has all of the peak: what is left out there is that
+// network's, not the kernels'.
 const std::vector<std::string> kDeepEpColumns = {"node_num", "hidden_size", "num_token", "num_topk", "num_experts"};
 constexpr int kTestNodes = 4, kLateNodes = 8;
 

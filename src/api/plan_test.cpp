@@ -261,9 +261,8 @@ TEST(PlanTrainApi, NamesTheCardThatHoldsMore) {
   query.model = "Llama-3.1-8B", query.gpus = "8xH100-SXM", query.global_batch = 64, query.seq = 8192;
   const auto plan = plan_train(query);
   ASSERT_TRUE(plan) << plan.error().line();
-  const auto larger = std::find_if(plan->advice.begin(), plan->advice.end(), [](const TrainingAdvice& a) {
-    return a.what.starts_with("8 H200-SXM (");
-  });
+  const auto larger = std::find_if(plan->advice.begin(), plan->advice.end(),
+                                   [](const TrainingAdvice& a) { return a.what.starts_with("8 H200-SXM ("); });
   ASSERT_NE(larger, plan->advice.end());
   query.gpus = "8xH200-SXM";
   const auto other = plan_train(query);

@@ -75,11 +75,10 @@ void declare_training(Declare& list, TrainMethod& m, const std::vector<Scope>& s
                                 "deepep-fp8: there in fp8, back in 16 bits",
                         .example = "deepep",
                         .scopes = scopes.empty() ? scopes : within(scopes, {"ep"})});  // plans choose ep themselves
-  list.add(m.dispatch_overlap,
-           {.name = "dispatch-overlap",
-            .help = "train, with ep: tokens travel while another micro-batch computes (Megatron's "
-                    "overlap_moe_expert_parallel_comm)",
-            .scopes = scopes.empty() ? scopes : within(scopes, {"ep"})});
+  list.add(m.dispatch_overlap, {.name = "dispatch-overlap",
+                                .help = "train, with ep: tokens travel while another micro-batch computes (Megatron's "
+                                        "overlap_moe_expert_parallel_comm)",
+                                .scopes = scopes.empty() ? scopes : within(scopes, {"ep"})});
   list.add(m.mtp_heads, {.name = "mtp-heads",
                          .help = "train: multi-token prediction, a layer and a loss for each token beyond the next one",
                          .example = "1",
@@ -103,7 +102,8 @@ Status apply(const TrainMethod& m, Run& run) {
   run.training.token_dispatch = m.dispatch, run.training.dispatch_beside = m.dispatch_overlap;
   if (m.mtp_heads > 0) {
     if (!spec || !spec->decoder || spec->encoder || !spec->lm_head)
-      return field_error("mtp-heads", "needs a decoder that predicts tokens, known by its configuration", "leave it out");
+      return field_error("mtp-heads", "needs a decoder that predicts tokens, known by its configuration",
+                         "leave it out");
     spec->ahead.heads = m.mtp_heads;
   }
   if (spec)

@@ -33,8 +33,8 @@ class Changes {
   void add_settings() {
     const TrainingSetup& training = best_.run.run.training;
     const Gpu& gpu = query_.cluster.gpu;
-    if (best_.run.run.engine.precision.linear.weight_bits > 8 &&
-        training.options.precision == TrainPrecision::none && gpu.has_tensor(DType::fp8, DType::fp32)) {
+    if (best_.run.run.engine.precision.linear.weight_bits > 8 && training.options.precision == TrainPrecision::none &&
+        gpu.has_tensor(DType::fp8, DType::fp32)) {
       const bool scales = gpu.tensor_generation() == TensorGeneration::tcgen05;
       ParallelRun run = best_.run;
       run.run.training.options.precision = scales ? TrainPrecision::mxfp8 : TrainPrecision::fp8_current;
@@ -60,8 +60,8 @@ class Changes {
     for (const char* fabric : {"hdr200", "ndr400", "xdr800"}) {
       auto cluster = with_fabric(query_.cluster, fabric);
       if (!cluster || cluster->inter->bandwidth < query_.cluster.inter->bandwidth * kWorthIt) continue;
-      add(fmt::format("a network of {:.0f} GB/s a GPU between nodes ({})", in_gigabytes_per_second(cluster->inter->bandwidth),
-                      fabric),
+      add(fmt::format("a network of {:.0f} GB/s a GPU between nodes ({})",
+                      in_gigabytes_per_second(cluster->inter->bandwidth), fabric),
           best_.run, *cluster);
       return;
     }
@@ -73,8 +73,8 @@ class Changes {
     const Cluster* larger = nullptr;
     for (const Cluster& c : built_in_clusters())
       if (c.gpu.vendor == own.gpu.vendor && c.gpu.tensor_generation() == own.gpu.tensor_generation() &&
-          c.intra.kind == own.intra.kind && c.gpus_per_node == own.gpus_per_node && c.gpu.dram.size > own.gpu.dram.size &&
-          (!larger || c.gpu.dram.size < larger->gpu.dram.size))
+          c.intra.kind == own.intra.kind && c.gpus_per_node == own.gpus_per_node &&
+          c.gpu.dram.size > own.gpu.dram.size && (!larger || c.gpu.dram.size < larger->gpu.dram.size))
         larger = &c;
     if (!larger) return;
     Cluster cluster = *larger;
@@ -103,7 +103,8 @@ class Changes {
       if (change && (!best || change->step < best->step)) best = std::move(change), of = &plan_.beyond[i];
     }
     if (best)
-      say(fmt::format("{}, with {}", layout_and_batch(of->run), best->what), best->step.base() / tokens_in_step(best->run));
+      say(fmt::format("{}, with {}", layout_and_batch(of->run), best->what),
+          best->step.base() / tokens_in_step(best->run));
   }
 
   void say(std::string what, double token) { gain(std::move(what), 1 - token / token_); }

@@ -119,7 +119,8 @@ class ExchangeWriter {
       if (!trains_) serve_experts(moe, tokens_ / tp, there);
       else dispatch_tokens(moe, tokens_ / tp, there);
       if (trains_) {
-        add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes, beside);
+        add(std::string(way) + " gradients", Axis::expert, CollectiveOp::all_to_all, own, Pass::backward, passes,
+            beside);
         dispatch_tokens(moe, tokens_ / tp, !there);  // gradients go the other way
       }
     }
@@ -247,7 +248,8 @@ void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, c
   const bool dense = layer.feed_forward.index() != 0 && (!dispatch || moe->shared_inter > 0);
   // A norm behind the last block keeps its moments, so that the block is summed again.
   const bool bare = (place == NormPlace::before || together) && !dispatch;
-  if (layer.mixer.index() != 0 && !(together && dense)) out.around_block("attention", repeats, bare && !dense && !layer.cross);
+  if (layer.mixer.index() != 0 && !(together && dense))
+    out.around_block("attention", repeats, bare && !dense && !layer.cross);
   if (layer.cross) out.around_block("cross attention", repeats, bare && !dense);
   if (dense) out.around_block("feed-forward", repeats, bare);
   if (dispatch) out.experts(*moe, repeats);
@@ -285,7 +287,8 @@ struct SectionWeights {
 SectionWeights weights_in(const Section& section, bool experts) {
   SectionWeights n;
   for (const Operator& op : section.operators)
-    if (std::holds_alternative<Moe>(op.shape) == experts) n.all += op.weights.total(), n.trained += op.weights.trained();
+    if (std::holds_alternative<Moe>(op.shape) == experts)
+      n.all += op.weights.total(), n.trained += op.weights.trained();
   return n;
 }
 
@@ -318,7 +321,8 @@ std::vector<Exchange> layer_exchanges(const Graph& forward, const ExchangeSettin
       if (out.trains() && scattered)
         out.add("embedding gradient gather", Axis::tensor, CollectiveOp::all_gather, out.stream(), Pass::backward);
     }
-    // Its product gives every rank some of the columns: they are put together, and their gradients are shared out again.
+    // Its product gives every rank some of the columns: they are put together, and their gradients are shared out
+    // again.
     if (ahead) {
       out.add("mtp gather", Axis::tensor, CollectiveOp::all_gather, out.stream(), Pass::forward);
       out.add("mtp gradient", Axis::tensor, CollectiveOp::reduce_scatter, out.stream(), Pass::backward);

@@ -128,8 +128,7 @@ class Forecasting {
     if (!prepared) return std::move(prepared).error();
     prepared_ = *std::move(prepared);
     const Count sequences = batches_.each.sequences();
-    auto step = with_.step ? with_.step(prepared_.program, cluster_.gpu, sequences)
-                           : forecast_step(prepared_.program, cluster_.gpu, sequences, with_.method, with_.weights);
+    auto step = forecast_step(prepared_.program, cluster_.gpu, sequences, with_.method, with_.weights);
     if (!step) return std::move(step).error();
     out_.rank = *std::move(step);
     if (!trains()) bound_any_routing(out_.rank, prepared_.program, cluster_.gpu);

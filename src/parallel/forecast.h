@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <vector>
 
 #include "cluster/cluster.h"
@@ -89,8 +88,6 @@ struct StepPricing {
   const CommConstants* links = nullptr;
   std::string links_of = std::string(kPlainSource);  // whose measurements of collectives are meant
   LateRanks late = {};
-  // Prices a rank's program in place of forecast_step(), where rows were timed in a way of their own.
-  std::function<Result<ProgramForecast>(const Program&, const Gpu&, Count sequences)> step = {};
 };
 
 Result<ParallelForecast> forecast_parallel(const ParallelRun& run, const Cluster& cluster, const StepPricing& with);

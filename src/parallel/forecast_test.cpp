@@ -310,7 +310,7 @@ TEST(TiedEmbedding, IsSummedBetweenTheEndsOfAPipeline) {
   auto train = run_of("Llama-3.2-1B", EngineKind::cudagraph, Mode::train, {{16, 1024, 0}});
   train.training.wide_gradients = true;
   const Cluster node = cluster_of("HGX-H100-8");
-  const auto at = [&](Run run, const RankLayout& l) { return forecast_of({std::move(run), l, 1}, node); };
+  const auto at = [&](tilecast::Run run, const RankLayout& l) { return forecast_of({std::move(run), l, 1}, node); };
   const RankLayout pipeline = ranks_of(2, 1, 1, 4);
   const ParallelForecast tied = at(train, pipeline);
   const auto sums = tied_sums(tied);
@@ -322,12 +322,12 @@ TEST(TiedEmbedding, IsSummedBetweenTheEndsOfAPipeline) {
   EXPECT_EQ(axis.exposed, tied.exchange_times.back().latency);
   EXPECT_GT(axis.exposed, sums[0].call.bytes / node.intra.bandwidth);
   // Tables of their own need no sum, and hold as much on either end.
-  Run own = train;
+  tilecast::Run own = train;
   std::get<ModelSpec>(own.model).tied_head = false;
   const ParallelForecast untied = at(own, pipeline);
   EXPECT_TRUE(tied_sums(untied).empty());
-  expect_same((tied.step - tied.optimizer).base() - axis.exposed.base(), (untied.step - untied.optimizer).base(),
-              "the sum is all that differs");
+  // The sum is all that differs, but for the power that a larger update draws.
+  EXPECT_NEAR((tied.step - tied.optimizer - axis.exposed) / (untied.step - untied.optimizer), 1, 1e-3);
   for (const std::size_t end : {std::size_t{0}, std::size_t{3}})
     for (const auto part : {&MemoryNeed::weights, &MemoryNeed::gradients, &MemoryNeed::optimizer})
       EXPECT_EQ(tied.stages[end].memory.*part, untied.stages[end].memory.*part) << end;

@@ -7,10 +7,10 @@
 namespace tilecast {
 namespace {
 
-// Megatron-Core's layers are Transformer Engine's: cuDNN's attention from Hopper on, norms, rotations and gates one kernel
-// each, gradients of weights added to fp32 buffers in the product's epilogue (gradient_accumulation_fusion), a loss over
-// the divided vocabulary in place. With sequence parallelism layers.py gathers inputs and scatters gradients beside the
-// backward products.
+// Megatron-Core's layers are Transformer Engine's: cuDNN's attention from Hopper on, norms, rotations and gates one
+// kernel each, gradients of weights added to fp32 buffers in the product's epilogue (gradient_accumulation_fusion), a
+// loss over the divided vocabulary in place. With sequence parallelism layers.py gathers inputs and scatters gradients
+// beside the backward products.
 constexpr FrameworkRecipe megatron_core() {
   FrameworkRecipe r;
   r.attention = AttentionForm::cudnn;
@@ -87,17 +87,17 @@ constexpr FrameworkRecipe nanotron() {
   r.release = "nanotron, commit 2411b02 (the Ultra-Scale benchmarks')";
   r.page = "src/nanotron/models/llama.py, parallel/tensor_parallel/functional.py, optim/gradient_accumulator.py";
   r.attention = AttentionForm::flash2;
-  r.fused_norms = true;         // TritonRMSNorm
-  r.merged_projections = true;  // qkv_proj, gate_up_proj
-  r.loss = LossForm::shifted;   // sharded_cross_entropy over fp32 logits
-  r.fused_optimizer = true;     // torch_adam_is_fused
+  r.fused_norms = true;                                            // TritonRMSNorm
+  r.merged_projections = true;                                     // qkv_proj, gate_up_proj
+  r.loss = LossForm::shifted;                                      // sharded_cross_entropy over fp32 logits
+  r.fused_optimizer = true;                                        // torch_adam_is_fused
   r.wide_gradients = true, r.gradient_sum = GradientSum::widened;  // fp32_grad.add_(half_param.grad) after each pass
   r.sequence_parallel = true;                                      // tp_mode REDUCE_SCATTER
   r.tensor_overlap = TensorOverlap::backward;                      // tp_linear_async_communication
   // DDP's hook starts the sums beside the last backward pass, but with CUDA_DEVICE_MAX_CONNECTIONS=1 they stand in one
   // line with its kernels; weights are gathered behind the optimizer (all_gather_coalesced).
   r.overlap = r.gather_overlap = false;
-  r.balanced_stages = true;                                        // get_block_compute_costs
+  r.balanced_stages = true;  // get_block_compute_costs
   r.longer = constants::kNanotronKernels.value;
   return r;
 }
@@ -112,8 +112,8 @@ constexpr FrameworkRecipe composer() {
   r.loss = LossForm::fused;                     // flash-attn's
   // "amp": parameters gathered in fp32 and cast by autocast; gradients travel in bf16.
   r.mixed = MixedPrecision::autocast, r.narrow_exchange = true;
-  // Whichever release of PyTorch it ran on: with recomputation to the end of each layer, rows that recompute come out 6 to
-  // 9 % slower beside the others (A100 80 GB and the H100 rows that choices are made on).
+  // Whichever release of PyTorch it ran on: with recomputation to the end of each layer, rows that recompute come out 6
+  // to 9 % slower beside the others (A100 80 GB and the H100 rows that choices are made on).
   r.stops_early = true;
   r.sharding = Sharding::parameters;
   r.tensor_overlap = TensorOverlap::none;

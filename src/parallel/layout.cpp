@@ -127,8 +127,10 @@ Status check_pipeline(const RankLayout& layout, const ModelSpec& spec) {
     return refusal("pp", fmt::format("{} stages are more than the {} layers of {}", stages, layers, spec.name),
                    fmt::format("at most pp {}", std::max<Count>(1, layers / layout.chunks)));
   if (is_v(layout.schedule) && layout.chunks != 2)
-    return refusal("chunks", fmt::format("{} goes down the ranks and back: two chunks each, not {}",
-                                         name_of(layout.schedule), layout.chunks), "give chunks 2, or none");
+    return refusal("chunks",
+                   fmt::format("{} goes down the ranks and back: two chunks each, not {}", name_of(layout.schedule),
+                               layout.chunks),
+                   "give chunks 2, or none");
   if (layout.stage_layers.empty()) return Ok{};
   const auto& own = layout.stage_layers;
   if (static_cast<int>(own.size()) != stages || std::any_of(own.begin(), own.end(), [](int n) { return n < 0; }) ||

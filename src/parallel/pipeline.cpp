@@ -284,7 +284,8 @@ Status check(const Pipeline& p) {
   if (v && p.chunks != 2)
     return field_error("chunks", fmt::format("{} has two chunks a rank, not {}", name_of(p.schedule), p.chunks));
   if (v && Count{p.micro_batches} * p.ranks > kMostInAV)
-    return field_error("micro-batches", fmt::format("{} on {} ranks are more than {} in all", p.micro_batches, p.ranks, kMostInAV),
+    return field_error("micro-batches",
+                       fmt::format("{} on {} ranks are more than {} in all", p.micro_batches, p.ranks, kMostInAV),
                        "give a larger micro-batch, or the schedule zero-bubble");
   if (p.schedule != PipelineSchedule::interleaved && !v && p.chunks != 1)
     return field_error("chunks", fmt::format("{} has one chunk a rank, not {}", name_of(p.schedule), p.chunks),

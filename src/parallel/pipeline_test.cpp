@@ -12,8 +12,8 @@ namespace {
 
 using Schedule = PipelineSchedule;
 using Phase = PipelinePhase;
-constexpr std::array kSchedules = {Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved,
-                                   Schedule::zero_bubble, Schedule::zero_bubble_v};
+constexpr std::array kSchedules = {Schedule::gpipe, Schedule::one_f_one_b, Schedule::interleaved, Schedule::zero_bubble,
+                                   Schedule::zero_bubble_v};
 
 int phases_of(Schedule s) { return s == Schedule::zero_bubble || s == Schedule::zero_bubble_v ? 3 : 2; }
 
@@ -219,7 +219,8 @@ TEST(Pipeline, ZeroBubbleLeavesAThird) {
 
 TEST(Pipeline, AVLeavesNoBubbleWhereTasksTakeAlike) {
   // Qi et al. 2024, section 4: with F = B = W = 1 of a chunk, rank i idles i before its first task and the whole takes
-  // 6 m + (p - 1): only the ends are ragged. Every rank keeps what the first of 1F1B keeps: p micro-batches of 2 chunks.
+  // 6 m + (p - 1): only the ends are ragged. Every rank keeps what the first of 1F1B keeps: p micro-batches of 2
+  // chunks.
   for (const int ranks : {1, 2, 4, 8})
     for (const int m : {2 * ranks, 5 * ranks, 64}) {
       const PipelineTimeline t = simulate(equal(Schedule::zero_bubble_v, ranks, m, 2));
@@ -231,14 +232,15 @@ TEST(Pipeline, AVLeavesNoBubbleWhereTasksTakeAlike) {
 }
 
 TEST(Pipeline, AVRunsAsPyTorchOrdersIt) {
-  // By hand from PyTorch 2.11's ScheduleZBVZeroBubble, two ranks and three micro-batches: letters as there (I gradients of
-  // inputs, W of weights), small ones of the second chunk.
+  // By hand from PyTorch 2.11's ScheduleZBVZeroBubble, two ranks and three micro-batches: letters as there (I gradients
+  // of inputs, W of weights), small ones of the second chunk.
   const PipelineTimeline t = simulate(equal(Schedule::zero_bubble_v, 2, 3, 2));
   std::array<std::string, 2> orders;
   for (const PipelineTask& task : t.tasks) {
     const char letter = task.phase == Phase::forward ? 'F' : task.phase == Phase::backward_input ? 'I' : 'W';
     orders[static_cast<std::size_t>(task.rank)] +=
-        std::string(1, static_cast<char>(task.chunk == 0 ? letter : letter - 'A' + 'a')) + std::to_string(task.micro_batch);
+        std::string(1, static_cast<char>(task.chunk == 0 ? letter : letter - 'A' + 'a')) +
+        std::to_string(task.micro_batch);
   }
   EXPECT_EQ(orders[0], "F0F1F2f0i0w0f1i1w1I0W0f2i2w2I1W1I2W2");
   EXPECT_EQ(orders[1], "F0f0F1f1i0w0F2I0W0f2i1w1I1i2I2W1w2W2");
@@ -251,16 +253,17 @@ TEST(Pipeline, AVHandsOverWithinTheLastRank) {
   for (const Schedule schedule : {Schedule::interleaved, Schedule::zero_bubble_v})
     for (int stage = 0; stage < 8; ++stage)
       EXPECT_EQ(stage_at(schedule, 4, rank_of_stage(schedule, 4, stage), stage / 4), stage);
-  // One micro-batch: eight stages there and back with six sends each way, not seven. Two gradients of weights are waited
-  // for: of the second chunk on the last rank, which runs them before it hands over, and of the first stage at the end.
+  // One micro-batch: eight stages there and back with six sends each way, not seven. Two gradients of weights are
+  // waited for: of the second chunk on the last rank, which runs them before it hands over, and of the first stage at
+  // the end.
   Pipeline p = equal(Schedule::zero_bubble_v, 4, 1, 2);
   p.send = seconds(10);
   EXPECT_EQ(simulate(p).total, seconds(8 + 8 + 12 * 10 + 2));
 }
 
 TEST(Pipeline, DualPipeRunsInDeepSeeksOrder) {
-  // By hand from github.com/deepseek-ai/DualPipe, dualpipe.py with four ranks and eight micro-batches, of which rank 0 and
-  // 1 see four from each side: B a whole backward, I and W its halves, small letters of the second chunk, + a pair.
+  // By hand from github.com/deepseek-ai/DualPipe, dualpipe.py with four ranks and eight micro-batches, of which rank 0
+  // and 1 see four from each side: B a whole backward, I and W its halves, small letters of the second chunk, + a pair.
   const PipelineTimeline t = simulate(equal(Schedule::dual_pipe_v, 2, 4, 2));
   std::array<std::string, 2> orders;
   for (const PipelineTask& task : t.tasks) {
@@ -269,15 +272,16 @@ TEST(Pipeline, DualPipeRunsInDeepSeeksOrder) {
                         : task.phase == Phase::backward_input ? 'I'
                                                               : 'W';
     orders[static_cast<std::size_t>(task.rank)] +=
-        std::string(1, static_cast<char>(task.chunk == 0 ? letter : letter - 'A' + 'a')) + std::to_string(task.micro_batch);
+        std::string(1, static_cast<char>(task.chunk == 0 ? letter : letter - 'A' + 'a')) +
+        std::to_string(task.micro_batch);
   }
   EXPECT_EQ(orders[0], "F0F1F2f0i0w0f1F3b1f2B0b2f3B1b3I2W2I3W3");
   EXPECT_EQ(orders[1], "F0f0F1f1F2b0f2B0F3b1f3B1b2B2i3I3w3W3");
 }
 
 TEST(Pipeline, DualPipesBubbleIsAsPublished) {
-  // The repository's table: (n - 1)(F&B + B - 3 W) on the 2 n ranks that n are folded from, B both halves of a backward.
-  // No time is hidden here, so F&B = F + B.
+  // The repository's table: (n - 1)(F&B + B - 3 W) on the 2 n ranks that n are folded from, B both halves of a
+  // backward. No time is hidden here, so F&B = F + B.
   for (const int ranks : {1, 2, 4, 8})
     for (const int m : {2 * ranks, 3 * ranks, 40}) {
       const double f = 1, b = 2, w = 1;
@@ -289,8 +293,8 @@ TEST(Pipeline, DualPipesBubbleIsAsPublished) {
 }
 
 TEST(Pipeline, PairsHideExchangesBehindEachOther) {
-  // F 2 with 1 of exchange, B 4 with 2: alone 6; together 3 of computing and 3 of exchange take 3, with a tenth of the card
-  // held by it 3.3.
+  // F 2 with 1 of exchange, B 4 with 2: alone 6; together 3 of computing and 3 of exchange take 3, with a tenth of the
+  // card held by it 3.3.
   const StageTimes stage{seconds(2), seconds(3), seconds(1), seconds(1), seconds(2)};
   EXPECT_EQ(paired(stage, stage, 0), seconds(3));
   EXPECT_DOUBLE_EQ(paired(stage, stage, 0.1).base(), 3.3);
@@ -300,7 +304,8 @@ TEST(Pipeline, PairsHideExchangesBehindEachOther) {
   // One rank: all but the first two tasks of the main part, and those of the ends, are pairs.
   const PipelineTimeline t = simulate(p);
   double pairs = 0;
-  for (std::size_t i = 1; i < t.tasks.size(); ++i) pairs += t.tasks[i].end - t.tasks[i - 1].begin < seconds(6 - 1e-9) ? 1 : 0;
+  for (std::size_t i = 1; i < t.tasks.size(); ++i)
+    pairs += t.tasks[i].end - t.tasks[i - 1].begin < seconds(6 - 1e-9) ? 1 : 0;
   EXPECT_GT(t.saved[0], seconds(0));
   EXPECT_NEAR((t.busy[0] + t.saved[0]).base(), 8 * 2 * 6, 1e-9);
   EXPECT_GE(pairs, t.saved[0].base() / 3);
@@ -401,7 +406,8 @@ TEST(Pipeline, RefusesWhatCannotRun) {
 TEST(Pipeline, SchedulesHaveNames) {
   for (const Schedule schedule : kSchedules) EXPECT_EQ(*pipeline_schedule_from(name_of(schedule)), schedule);
   EXPECT_EQ(pipeline_schedule_from("1f2b").error().line(),
-            "no pipeline schedule is called '1f2b' (one of gpipe, 1f1b, interleaved, zero-bubble, zero-bubble-v, dualpipe-v)");
+            "no pipeline schedule is called '1f2b' (one of gpipe, 1f1b, interleaved, zero-bubble, zero-bubble-v, "
+            "dualpipe-v)");
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ struct Task {
   bool with_next = false;  // a forward at the same time as the backward after it
 };
 
-// One rank's tasks in ZB-V's order. Counters say how many of each kind, by chunk, are in the list; it is made for at least the
-// 2 n - 1 micro-batches that fill n ranks, and those that do not exist are left out.
+// One rank's tasks in ZB-V's order. Counters say how many of each kind, by chunk, are in the list; it is made for at
+// least the 2 n - 1 micro-batches that fill n ranks, and those that do not exist are left out.
 class RankOrder {
  public:
   RankOrder(const Pipeline& p, int rank) : ranks_(p.ranks), rank_(rank), micro_batches_(p.micro_batches) {
@@ -66,8 +66,7 @@ class RankOrder {
 // eight parts are named after the tasks that they repeat; a 1 is of the second chunk.
 class DualOrder {
  public:
-  DualOrder(const Pipeline& p, int rank)
-      : after_(p.ranks - 1 - rank), rank_(rank), micro_batches_(p.micro_batches) {
+  DualOrder(const Pipeline& p, int rank) : after_(p.ranks - 1 - rank), rank_(rank), micro_batches_(p.micro_batches) {
     const int all = std::max(2 * p.ranks, micro_batches_);
     for (int i = 0; i < 2 * after_; ++i) forward(0);
     for (int i = 0; i <= rank_; ++i) forward(0), forward(1);
@@ -93,8 +92,7 @@ class DualOrder {
   void backward(int chunk, bool late) {
     const int own = backwards_[chunk]++;
     if (late) waiting_.emplace_back(chunk, own);
-    if (exists(own))
-      tasks_.push_back({chunk, own, late ? PipelinePhase::backward_input : PipelinePhase::backward});
+    if (exists(own)) tasks_.push_back({chunk, own, late ? PipelinePhase::backward_input : PipelinePhase::backward});
   }
   void pair(int forward_chunk, int backward_chunk) {
     forward(forward_chunk, exists(forwards_[forward_chunk]) && exists(backwards_[backward_chunk]));
@@ -223,8 +221,7 @@ class VMachine {
     const std::size_t own = at(stage(rank, task.chunk), task.micro_batch);
     if (task.phase == PipelinePhase::forward) forward_end_[own] = end;
     else if (task.phase != PipelinePhase::backward_weight) input_end_[own] = end;
-    if (with_tasks_)
-      done_[r].push_back({rank, task.chunk, task.micro_batch, task.phase, seconds(begin), seconds(end)});
+    if (with_tasks_) done_[r].push_back({rank, task.chunk, task.micro_batch, task.phase, seconds(begin), seconds(end)});
     ++next_[r];
   }
 

@@ -148,7 +148,8 @@ class RankWriter {
  private:
   std::vector<int> run_task(const PipelineTask& task, std::vector<int> ends, RankTrace& trace) {
     const bool forward = task.phase == PipelinePhase::forward, overlap = plan_.layout.overlap;
-    const bool gathers = overlap && plan_.layout.gather_overlap && forward && task.micro_batch == 0 && !plan_.gathers[slot(place_)].empty();
+    const bool gathers = overlap && plan_.layout.gather_overlap && forward && task.micro_batch == 0 &&
+                         !plan_.gathers[slot(place_)].empty();
     const bool sums = overlap && !forward && task.phase != PipelinePhase::backward_input &&
                       task.micro_batch == plan_.pipeline.micro_batches - 1 && !plan_.sums[slot(place_)].empty();
     std::vector<Piece> pieces =
