@@ -230,7 +230,7 @@ TEST(PlanTrainApi, AdviceIsAGainAndScalingHasThePlanInIt) {
 // What somebody can do: settings, cards and networks on sale; never a card of 700 GiB.
 TEST(PlanTrainApi, AdvisesWhatCanBeDone) {
   PlanTrainQuery query = training();
-  query.model = "Llama-3.1-8B", query.gpus = "16xH100-SXM@hdr200", query.global_batch = 64, query.seq = 4096;
+  query.model = "Llama-3.1-8B", query.gpus = "16xH100-SXM@ethernet-100", query.global_batch = 64, query.seq = 4096;
   query.storage = 0.1;  // so slow that checkpoints are felt
   const auto texts = [](const PlanTrainQuery& q) {
     const auto plan = plan_train(q);
@@ -242,7 +242,7 @@ TEST(PlanTrainApi, AdvisesWhatCanBeDone) {
   const auto has = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
   const std::string slow = texts(query);
   EXPECT_TRUE(has(slow, "--train-precision fp8-current")) << slow;
-  EXPECT_TRUE(has(slow, "(ndr400)")) << slow;
+  EXPECT_TRUE(has(slow, "25 GB/s a GPU between nodes (hdr200)")) << slow;
   EXPECT_TRUE(has(slow, "checkpoints written while the training goes on")) << slow;
   EXPECT_FALSE(has(slow, "memory for")) << slow;
   EXPECT_FALSE(has(slow, "twice as fast")) << slow;
@@ -258,13 +258,13 @@ TEST(PlanTrainApi, AdvisesWhatCanBeDone) {
 // The next larger card of its generation, with the layout that is best there.
 TEST(PlanTrainApi, NamesTheCardThatHoldsMore) {
   PlanTrainQuery query = training();
-  query.model = "Llama-3.1-8B", query.gpus = "8xH100-SXM", query.global_batch = 64, query.seq = 8192;
+  query.model = "Llama-3.1-8B", query.gpus = "4xH100-SXM", query.global_batch = 16, query.seq = 16384;
   const auto plan = plan_train(query);
   ASSERT_TRUE(plan) << plan.error().line();
   const auto larger = std::find_if(plan->advice.begin(), plan->advice.end(),
-                                   [](const TrainingAdvice& a) { return a.what.starts_with("8 H200-SXM ("); });
+                                   [](const TrainingAdvice& a) { return a.what.starts_with("4 H200-SXM ("); });
   ASSERT_NE(larger, plan->advice.end());
-  query.gpus = "8xH200-SXM";
+  query.gpus = "4xH200-SXM";
   const auto other = plan_train(query);
   ASSERT_TRUE(other) << other.error().line();
   EXPECT_NEAR(larger->gain, 1 - other->ranked.front().step / plan->ranked.front().step, 0.005);

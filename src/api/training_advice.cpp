@@ -87,7 +87,7 @@ class Changes {
       fastest = forecast->step, layout = &p.run;
     };
     consider(best_);
-    for (std::size_t i = 0; i < std::min(kMostLayouts, plan_.beyond.size()); ++i) consider(plan_.beyond[i]);
+    for (const PlannedLayout* p : beyond_within(larger->gpu.dram.size, kMostLayouts)) consider(*p);
     if (layout)
       say(fmt::format("{} {} ({:.0f} GiB) in place of {}: {}", query_.gpus, larger->gpu.name,
                       in_gibibytes(larger->gpu.dram.size), own.gpu.name, layout_and_batch(*layout)),
@@ -98,9 +98,9 @@ class Changes {
   void add_fitting() {
     std::optional<FittingChange> best;
     const PlannedLayout* of = nullptr;
-    for (std::size_t i = 0; i < std::min(kMostMadeToFit, plan_.beyond.size()); ++i) {
-      auto change = change_that_fits(plan_.beyond[i].run, query_.cluster, with_);
-      if (change && (!best || change->step < best->step)) best = std::move(change), of = &plan_.beyond[i];
+    for (const PlannedLayout* p : beyond_within(query_.cluster.gpu.dram.size * kNearlyFits, kMostMadeToFit)) {
+      auto change = change_that_fits(p->run, query_.cluster, with_);
+      if (change && (!best || change->step < best->step)) best = std::move(change), of = p;
     }
     if (best)
       say(fmt::format("{}, with {}", layout_and_batch(of->run), best->what),
@@ -121,7 +121,16 @@ class Changes {
 
  private:
   // Each is a forecast, or some twenty.
-  static constexpr std::size_t kMostLayouts = 200, kMostMadeToFit = 4;
+  static constexpr std::size_t kMostLayouts = 100, kMostMadeToFit = 4;
+  static constexpr double kNearlyFits = 2;  // times the card's memory, which one change may save
+
+  // The fastest layouts that do not fit but need no more than this.
+  std::vector<const PlannedLayout*> beyond_within(Bytes memory, std::size_t most) const {
+    std::vector<const PlannedLayout*> found;
+    for (const PlannedLayout& p : plan_.beyond)
+      if (found.size() < most && p.memory <= memory) found.push_back(&p);
+    return found;
+  }
 
   void add_dispatch(const TrainingSetup& training) {
     if (training.token_dispatch == TokenDispatch::all_to_all) {
