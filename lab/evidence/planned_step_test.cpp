@@ -302,6 +302,10 @@ TEST(PlannedStep, WithoutANetworkRanksTakeThePipelinesTime) {
     Seconds longest, total;
     for (const PipelineTask& t : timeline.tasks)
       own[static_cast<std::size_t>(t.rank)] = std::max(own[static_cast<std::size_t>(t.rank)], t.end);
+    // The ends of a pipeline that hold one table wait for each other before they update it.
+    const auto tied = [](const Exchange& e) { return e.name == "tied embedding sum"; };
+    if (std::any_of(f.exchanges.begin(), f.exchanges.end(), tied))
+      own.front() = own.back() = std::max(own.front(), own.back());
     for (std::size_t i = 0; i < own.size(); ++i) {
       longest = std::max(longest, f.stages[i].update);
       total = std::max(total, own[i] + f.stages[i].update);
