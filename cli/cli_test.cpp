@@ -183,7 +183,8 @@ TEST(Cli, NumbersAreReadAlikeEverywhere) {
   };
   same("kernel gemm --m 4k --n 4Ki --k 1e3" + gpu, "kernel gemm --m 4000 --n 4096 --k 1000" + gpu);
   same("predict gpt2 --seq 1k" + gpu, "predict gpt2 --seq 1000" + gpu);
-  same("predict gpt2 --mode mixed --requests 1kx1+0.5Ki" + gpu, "predict gpt2 --mode mixed --requests 1000x1+512" + gpu);
+  same("predict gpt2 --mode mixed --requests 1kx1+0.5Ki" + gpu,
+       "predict gpt2 --mode mixed --requests 1000x1+512" + gpu);
   const std::string small = "simulate gpt2 --no-interval --method analytic --num-prompts 4 --output 4" + gpu;
   same(small + " --sweep rate=1k,2k --input 0.5k", small + " --sweep rate=1000,2000 --input 500");
   const std::string reduce = "collective all_reduce --cluster hgx-h100-8 --json --bytes ";

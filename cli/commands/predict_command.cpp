@@ -27,7 +27,9 @@ Result<std::string> export_chakra(const std::string& folder, const std::vector<S
   if (!traces) return traces.error();
   if (auto written = write_chakra(*traces, folder); !written) return std::move(written).error();
   return fmt::format(
-      "\nWrote {0}/step.0.et to step.{1}.et and {0}/step.json, and {0}/run.sh with what ASTRA-sim needs{2} (docs/chakra.md).\n", folder, traces->ranks - 1,
+      "\nWrote {0}/step.0.et to step.{1}.et and {0}/step.json, and {0}/run.sh with what ASTRA-sim needs{2} "
+      "(docs/chakra.md).\n",
+      folder, traces->ranks - 1,
       traces->merged > 1 ? fmt::format("; a node stands for up to {} layers alike", traces->merged) : "");
 }
 
@@ -40,8 +42,9 @@ std::string one_gpu_text(const PredictOptions& options, const StepRows& rows, co
   }
   out += "\n" + breakdown_text(steps.front());
   return out + "\n" +
-         hint_text("--kernels lists every kernel, --compare sets GPUs, dtypes and engines side by side, --trace FILE is "
-                   "for Perfetto, --csv and --json are for programs.") +
+         hint_text(
+             "--kernels lists every kernel, --compare sets GPUs, dtypes and engines side by side, --trace FILE is "
+             "for Perfetto, --csv and --json are for programs.") +
          "\n";
 }
 

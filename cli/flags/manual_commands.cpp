@@ -108,7 +108,8 @@ Answer print_page(const CLI::App& app, const ManualOptions& options) {
 }  // namespace
 
 void add_manual_commands(CLI::App& app, ManualOptions& options, Command& chosen) {
-  CLI::App* completion = app.add_subcommand("completion", "print the script by which a shell completes commands, flags and names");
+  CLI::App* completion =
+      app.add_subcommand("completion", "print the script by which a shell completes commands, flags and names");
   completion->add_option("SHELL", options.shell, "bash, zsh or fish")->required();
   completion->footer("Example:\n  tilecast completion bash > ~/.local/share/bash-completion/completions/tilecast");
   completion->callback([&] { chosen = [&options]() -> Answer { return completion_script(options.shell); }; });

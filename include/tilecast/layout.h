@@ -13,10 +13,10 @@
 namespace tilecast {
 
 enum class PipelineSchedule : std::uint8_t {
-  gpipe,        // all forward, then all backward
-  one_f_one_b,  // PipeDream-flush: backward as soon as it can
-  interleaved,  // 1F1B over several chunks a rank (Megatron's virtual pipeline)
-  zero_bubble,  // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
+  gpipe,          // all forward, then all backward
+  one_f_one_b,    // PipeDream-flush: backward as soon as it can
+  interleaved,    // 1F1B over several chunks a rank (Megatron's virtual pipeline)
+  zero_bubble,    // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
   zero_bubble_v,  // ZB-V: the same over two chunks a rank, down the ranks and back up, so that no bubble is left
   dual_pipe_v,    // DualPipe folded into a V: a forward and a backward run together, each behind the other's exchanges
 };
@@ -86,8 +86,8 @@ struct RankLayout {
   std::vector<int> stage_layers = {};  // layers of each virtual stage; empty: as even as they go
 
   Sharding sharding = Sharding::none;
-  int shard_group = 0;  // data parallel ranks that hold one copy together (hybrid sharding); 0: all
-  bool overlap = true;  // exchanges of gradients and parameters run beside the computation
+  int shard_group = 0;         // data parallel ranks that hold one copy together (hybrid sharding); 0: all
+  bool overlap = true;         // exchanges of gradients and parameters run beside the computation
   bool gather_overlap = true;  // ... weights that the optimizer updated too, beside the next step's forward pass
   TensorOverlap tensor_overlap = TensorOverlap::inputs;
   // Sequence parallel: blocks keep their gathered inputs for the gradients instead of gathering them again.
@@ -98,9 +98,7 @@ struct RankLayout {
   int stage_of(int rank, int chunk) const { return stage_at(schedule, pp, rank, chunk); }
   int rank_of(int stage) const { return rank_of_stage(schedule, pp, stage); }
   // The order micro-batches really take: several chunks a rank are Megatron's interleaved schedule, or a V.
-  PipelineSchedule order() const {
-    return chunks > 1 && !is_v(schedule) ? PipelineSchedule::interleaved : schedule;
-  }
+  PipelineSchedule order() const { return chunks > 1 && !is_v(schedule) ? PipelineSchedule::interleaved : schedule; }
   // Ranks over which a dense weight is replicated, and an expert's.
   int replicas() const { return cp * dp; }
   int expert_width() const { return expert_tp > 0 ? expert_tp : ep > 1 ? 1 : tp; }

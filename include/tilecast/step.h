@@ -30,7 +30,8 @@
 namespace tilecast {
 
 struct StepQuery {
-  std::string model = {};  // a name, a config.json, its folder or its text, an ONNX file, a graph file: tilecast/model.h
+  std::string model =
+      {};  // a name, a config.json, its folder or its text, an ONNX file, a graph file: tilecast/model.h
   // Where: a GPU (tilecast/gpu.h), or a cluster (tilecast/collective.h). A layout of several ranks on a GPU means the
   // built-in cluster that has it.
   std::string gpu = {}, cluster = {};
@@ -43,14 +44,14 @@ struct StepQuery {
   Count source = 0;           // encoder-decoder: tokens of the source
   std::string requests = {};  // those that differ, in place of the four above: "8x1+2048,2x512"
 
-  std::string dtype = {};                 // a number format; empty: the checkpoint's
-  std::string kv_dtype = "auto";          // of keys and values: "auto" or "fp8"
-  std::string routing = {};               // of tokens to experts: uniform, power:1.2 (empty; training: uniform), counts:FILE
+  std::string dtype = {};         // a number format; empty: the checkpoint's
+  std::string kv_dtype = "auto";  // of keys and values: "auto" or "fp8"
+  std::string routing = {};       // of tokens to experts: uniform, power:1.2 (empty; training: uniform), counts:FILE
   std::optional<EngineKind> engine = {};  // empty: vLLM where the model generates, else PyTorch
   EngineEra era = EngineEra::current;
   std::optional<AttentionForm> attention = {};  // empty: the framework's, else fused
-  bool all_logits = false;  // the head runs on every token
-  bool keep_cache = true;   // keys and values are written to a cache
+  bool all_logits = false;                      // the head runs on every token
+  bool keep_cache = true;                       // keys and values are written to a cache
 
   // train: whose defaults hold for everything below that is not given (docs/parallel.md).
   std::optional<Framework> framework = {};
@@ -58,17 +59,17 @@ struct StepQuery {
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   std::optional<MixedPrecision> mixed = {};  // empty: the framework's, else none
   Offload offload = Offload::none;
-  Count documents = 1;   // train: that a sequence is packed from; tokens attend to their own document alone
+  Count documents = 1;     // train: that a sequence is packed from; tokens attend to their own document alone
   TrainMethod train = {};  // narrow products, adapters, pairs
-  Count accumulate = 1;  // micro-batches a step
-  bool update = true;    // the step ends with the optimizer
+  Count accumulate = 1;    // micro-batches a step
+  bool update = true;      // the step ends with the optimizer
   bool dropout = false;
   std::optional<bool> fused_optimizer = {};  // PyTorch: one kernel, not its default (foreach)
   std::optional<bool> fused_norms = {};      // PyTorch: RMSNorm and GELU as one kernel each, not as Hugging Face does
   bool static_cache = false;                 // PyTorch: the cache is written in place, not concatenated
   // PyTorch: one product for queries, keys and values, one for gate and values.
   std::optional<bool> merged_projections = {};
-  bool wide_rotation = false;       // PyTorch: rotations in fp32, by halves, not as Hugging Face does
+  bool wide_rotation = false;  // PyTorch: rotations in fp32, by halves, not as Hugging Face does
 
   std::vector<std::string> dims = {};  // ONNX: "name=value"
   bool allow_unknown = false;          // ONNX: unknown operators are priced as memory traffic
@@ -79,9 +80,9 @@ struct StepQuery {
     bool sharding = false, sequence_parallel = false, overlap = false, tensor_overlap = false;
   } given = {};
   std::optional<bool> wide_gradients = {};  // train: gradients are summed and kept in fp32 (Megatron)
-  std::optional<Count> micro_batch = {};   // train: sequences a rank works on at a time; empty: all it has
-  std::optional<Count> global_batch = {};  // train: sequences of a step over all ranks, in place of `batch`
-  bool list_tasks = false;  // many GPUs: also who of the pipeline does what and when
+  std::optional<Count> micro_batch = {};    // train: sequences a rank works on at a time; empty: all it has
+  std::optional<Count> global_batch = {};   // train: sequences of a step over all ranks, in place of `batch`
+  bool list_tasks = false;                  // many GPUs: also who of the pipeline does what and when
 
   Method method = Method::tilecast;
   std::string weights = {};  // a weight file in place of the shipped ones
@@ -180,12 +181,12 @@ struct StepAxis {
 
 // A step over many GPUs, pipeline rank by pipeline rank.
 struct StepTask {
-  int rank = 0;            // of the pipeline
-  std::string name;        // "forward", "backward", "gradients" ...
-  int micro_batch = -1;    // -1: of none, as what is exchanged or updated once a step
-  int chunk = 0;           // of the rank's layers, where schedules interleave
+  int rank = 0;          // of the pipeline
+  std::string name;      // "forward", "backward", "gradients" ...
+  int micro_batch = -1;  // -1: of none, as what is exchanged or updated once a step
+  int chunk = 0;         // of the rank's layers, where schedules interleave
   Seconds begin, end;
-  bool beside = false;     // an exchange that runs while tasks do
+  bool beside = false;  // an exchange that runs while tasks do
 };
 struct StepTimeline {
   int ranks = 1;                // of the pipeline
@@ -204,9 +205,9 @@ struct StepOverMany {
   std::vector<StepAxis> axes;
   std::vector<StepStage> stages;
   std::vector<StepExchange> exchanges;
-  Bytes usable;           // of the rank that may fill least
-  bool fits = false;      // every stage
-  double seen_share = 0;  // of computing, by kernels whose card was measured
+  Bytes usable;                          // of the rank that may fill least
+  bool fits = false;                     // every stage
+  double seen_share = 0;                 // of computing, by kernels whose card was measured
   std::optional<StepTimeline> timeline;  // where the query wants it
 };
 

@@ -74,7 +74,8 @@ struct TrainMethod {
   Objective objective = Objective::next_token;
   TokenDispatch dispatch = TokenDispatch::all_to_all;
   bool dispatch_overlap = false;  // tokens travel while another micro-batch computes
-  Count mtp_heads = 0;  // multi-token prediction: tokens beyond the next one that a layer of their own learns to predict
+  Count mtp_heads =
+      0;  // multi-token prediction: tokens beyond the next one that a layer of their own learns to predict
 };
 
 }  // namespace tilecast

@@ -18,8 +18,8 @@ Measurement gemm_row(std::string_view gpu, Count m, double microseconds_taken) {
   gemm.m = m;
   gemm.n = gemm.k = 4096;
   row.kernel = {gemm, *format_from("bf16")};
-  row.context = {Runtime::graph, Warmth::warm, 6, 1, Launcher::named(row.engine),
-                 KernelSource::named(row.kernel_source)};
+  row.context = {
+      Runtime::graph, Warmth::warm, 6, 1, Launcher::named(row.engine), KernelSource::named(row.kernel_source)};
   row.latency = microseconds(microseconds_taken);
   return row;
 }

@@ -30,10 +30,12 @@ const Question& http_question() {
 
 std::vector<BoundArgument> arguments_of(HttpOptions& o) {
   Declare list;
-  list.add(o.host, {.name = "host",
-                    .help = "address to listen on; any but this machine's own needs a token",
-                    .example = "0.0.0.0"});
-  list.add(o.port, {.name = "port", .help = "port to listen on; 0: any that is free", .example = "8421", .least = 0, .most = 65535});
+  list.add(
+      o.host,
+      {.name = "host", .help = "address to listen on; any but this machine's own needs a token", .example = "0.0.0.0"});
+  list.add(
+      o.port,
+      {.name = "port", .help = "port to listen on; 0: any that is free", .example = "8421", .least = 0, .most = 65535});
   list.add(o.token,
            {.name = "token",
             .help = "what clients must send as `Authorization: Bearer ...`; other users of this machine can see "
@@ -50,10 +52,15 @@ std::vector<BoundArgument> arguments_of(HttpOptions& o) {
                           .example = "tilecast.example.org",
                           .repeated = true,
                           .group = "Who may ask"});
-  list.add(o.max_body,
-           {.name = "max-body", .help = "longest body of a request", .unit = "MiB", .least = 1, .most = 1024, .group = "Limits"});
-  list.add(o.connections,
-           {.name = "connections", .help = "most connections at a time", .least = 1, .most = 100'000, .group = "Limits"});
+  list.add(o.max_body, {.name = "max-body",
+                        .help = "longest body of a request",
+                        .unit = "MiB",
+                        .least = 1,
+                        .most = 1024,
+                        .group = "Limits"});
+  list.add(
+      o.connections,
+      {.name = "connections", .help = "most connections at a time", .least = 1, .most = 100'000, .group = "Limits"});
   list.add(o.threads, {.name = "threads",
                        .help = "threads that answer quick questions (0: one for each core)",
                        .least = 0,
@@ -70,8 +77,7 @@ std::vector<BoundArgument> arguments_of(HttpOptions& o) {
                           .least = 1,
                           .most = 86400,
                           .group = "Limits"});
-  list.add(o.jobs,
-           {.name = "jobs", .help = "most jobs kept at a time", .least = 1, .most = 10'000, .group = "Limits"});
+  list.add(o.jobs, {.name = "jobs", .help = "most jobs kept at a time", .least = 1, .most = 10'000, .group = "Limits"});
   list.add(o.log,
            {.name = "log", .help = "a line of JSON on standard error for every request, or none", .example = "none"});
   return list.take();

@@ -26,7 +26,10 @@ TEST(Ask, AgreesWithTheCppInterfaceOnRandomQuestions) {
     query.family = "gemm", query.gpu = gpus[static_cast<std::size_t>(pick(0, 4))];
     query.dtype = dtypes[static_cast<std::size_t>(pick(0, 2))];
     query.method = static_cast<Method>(pick(0, 2)), query.runtime = static_cast<Runtime>(pick(0, 1));
-    Texts text = {{"family", "gemm"}, {"gpu", query.gpu}, {"dtype", query.dtype}, {"method", name_of(query.method)},
+    Texts text = {{"family", "gemm"},
+                  {"gpu", query.gpu},
+                  {"dtype", query.dtype},
+                  {"method", name_of(query.method)},
                   {"runtime", name_of(query.runtime)}};
     for (const char* dim : {"m", "n", "k"}) {
       const Count value = pick(1, 5000);
@@ -40,9 +43,16 @@ TEST(Ask, AgreesWithTheCppInterfaceOnRandomQuestions) {
     else EXPECT_EQ(answer.error().line(), direct.error().line());
   }
   for (int i = 0; i < 12; ++i) {
-    const StepQuery query{.model = "Llama-3.2-1B", .gpu = gpus[static_cast<std::size_t>(pick(0, 4))], .mode = Mode::decode,
-                          .batch = pick(1, 64), .context = pick(1, 4000)};
-    const Texts text = {{"model", query.model}, {"gpu", query.gpu}, {"mode", "decode"}, {"batch", query.batch}, {"context", query.context}};
+    const StepQuery query{.model = "Llama-3.2-1B",
+                          .gpu = gpus[static_cast<std::size_t>(pick(0, 4))],
+                          .mode = Mode::decode,
+                          .batch = pick(1, 64),
+                          .context = pick(1, 4000)};
+    const Texts text = {{"model", query.model},
+                        {"gpu", query.gpu},
+                        {"mode", "decode"},
+                        {"batch", query.batch},
+                        {"context", query.context}};
     const auto rows = step_rows({query});
     const auto answer = ask("predict", text.dump());
     ASSERT_TRUE(rows && answer) << text;
@@ -51,7 +61,8 @@ TEST(Ask, AgreesWithTheCppInterfaceOnRandomQuestions) {
 }
 
 TEST(Ask, ListsGiveOneRowEachAndThoseThatCannotRunSayWhy) {
-  const auto answer = ask("predict", R"({"model": "Llama-3.1-8B", "gpu": ["H100-SXM", "A100-SXM-80GB"], "dtype": ["bf16", "fp8"],
+  const auto answer =
+      ask("predict", R"({"model": "Llama-3.1-8B", "gpu": ["H100-SXM", "A100-SXM-80GB"], "dtype": ["bf16", "fp8"],
                                          "mode": "prefill", "seq": 64})");
   ASSERT_TRUE(answer) << answer.error().line();
   const Texts rows = Texts::parse(*answer);
@@ -66,7 +77,8 @@ TEST(Ask, DescriptionsStandInPlaceOfNames) {
                                       "gpu": {"like": "H100-SXM", "name": "Mine", "dram": {"gb_per_s": 6000}}})");
   ASSERT_TRUE(card) << card.error().line();
   EXPECT_EQ(Texts::parse(*card)[0]["gpu"], "Mine");
-  const auto model = ask("models", R"({"model": {"architectures": ["LlamaForCausalLM"], "hidden_size": 512, "intermediate_size": 1024,
+  const auto model =
+      ask("models", R"({"model": {"architectures": ["LlamaForCausalLM"], "hidden_size": 512, "intermediate_size": 1024,
     "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 1000, "_name_or_path": "tiny"}})");
   ASSERT_TRUE(model) << model.error().line();
   EXPECT_EQ(Texts::parse(*model)["name"], "tiny");
@@ -74,8 +86,9 @@ TEST(Ask, DescriptionsStandInPlaceOfNames) {
 }
 
 TEST(Ask, ArgumentsTakeHyphensUnderscoresAliasesAndNulls) {
-  const char* forms[] = {R"({"family": "attention_decode", "batch": 4, "kv_len": 512, "heads": 8, "gpu": "L4"})",
-                         R"({"family": "attention_decode", "batch": "4", "kv-len": 512.0, "heads": 8, "gpu": "L4", "engine": null})"};
+  const char* forms[] = {
+      R"({"family": "attention_decode", "batch": 4, "kv_len": 512, "heads": 8, "gpu": "L4"})",
+      R"({"family": "attention_decode", "batch": "4", "kv-len": 512.0, "heads": 8, "gpu": "L4", "engine": null})"};
   const auto one = ask("kernel", forms[0]), two = ask("kernel", forms[1]);
   ASSERT_TRUE(one && two) << (one ? two : one).error().line();
   EXPECT_EQ(*one, *two);
@@ -86,15 +99,17 @@ TEST(Ask, RefusalsNameTheArgument) {
   EXPECT_EQ(field_of(ask("gpus", R"({"name": "H100"})")), "name");
   EXPECT_EQ(field_of(ask("gpu", R"({"gpu": 5})")), field_of(ask("gpu", R"({"gpu": "5"})")));
   EXPECT_EQ(field_of(ask("models", R"({"classes": 5})")), "classes");
-  EXPECT_EQ(field_of(ask("collective", R"({"op": "all_reduce", "bytes": "64Q", "cluster": "hgx-h100", "ranks": 2})")), "bytes");
+  EXPECT_EQ(field_of(ask("collective", R"({"op": "all_reduce", "bytes": "64Q", "cluster": "hgx-h100", "ranks": 2})")),
+            "bytes");
   EXPECT_FALSE(ask("plan train", R"({"model": "Llama-3.1-70B", "gpus": "1xL4", "global_batch": 1, "seq": 128})"));
 }
 
 TEST(Ask, EveryQuestionOfTheProgramIsAmongThem) {
   const Texts all = Texts::parse(questions_json());
-  for (const Question* question : {&kernel_question(), &step_question(), &memory_question(), &collective_question(), &simulate_question(),
-                                   &plan_serve_question(), &plan_train_question(), &diagnose_question(), &retime_question(), &calibrate_question(),
-                                   &tune_moe_question(), &tune_gemm_question(), &gpus_question(), &models_question(), &clusters_question()}) {
+  for (const Question* question :
+       {&kernel_question(), &step_question(), &memory_question(), &collective_question(), &simulate_question(),
+        &plan_serve_question(), &plan_train_question(), &diagnose_question(), &retime_question(), &calibrate_question(),
+        &tune_moe_question(), &tune_gemm_question(), &gpus_question(), &models_question(), &clusters_question()}) {
     bool found = false;
     for (const Texts& one : all) found |= one["summary"] == question->summary;
     EXPECT_TRUE(found) << question->name;
@@ -106,7 +121,8 @@ TEST(Ask, HelpOfAnArgumentIsUnderstoodWithoutItsNeighbours) {
   for (const Texts& question : Texts::parse(questions_json()))
     for (const Texts& argument : question["arguments"]) {
       const std::string help = argument["help"];
-      EXPECT_FALSE(help.empty() || help.starts_with("...")) << question["name"] << " " << argument["name"] << ": " << help;
+      EXPECT_FALSE(help.empty() || help.starts_with("..."))
+          << question["name"] << " " << argument["name"] << ": " << help;
     }
 }
 
@@ -118,7 +134,8 @@ TEST(Ask, ArgumentsSayTheirRangeAndWhereTheyMeanSomething) {
       if (argument["name"] == "model") positional |= argument.value("positional", false);
       if (question["name"] == "predict" && argument["name"] == "batch") bounded = argument.at("least") == 1;
       if (argument.contains("scopes"))
-        for (const Texts& scope : argument["scopes"]) scoped |= scope.at("argument") == "mode" && !scope.at("values").empty();
+        for (const Texts& scope : argument["scopes"])
+          scoped |= scope.at("argument") == "mode" && !scope.at("values").empty();
     }
   EXPECT_TRUE(positional);
   EXPECT_TRUE(bounded);

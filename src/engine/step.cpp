@@ -139,8 +139,7 @@ struct RunAs {
 };
 RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   RunAs as{call.kernel, call.context};
-  const ChosenPath path =
-      call.narrow ? narrow_path(gpu, call.kernel) : path_on(gpu, call.kernel, call.context.engine);
+  const ChosenPath path = call.narrow ? narrow_path(gpu, call.kernel) : path_on(gpu, call.kernel, call.context.engine);
   as.kernel.format = path.format;
   // Who wrote the input quantised it already.
   if (call.kernel.format.quantise == Quantise::none) as.kernel.format.quantise = Quantise::none;
@@ -184,9 +183,18 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
     const double longer = e.latency > seconds(0) ? latency / e.latency : 1;
     const Interval interval{e.interval.low * longer, e.interval.high * longer};
     // A well-tuned kernel is none of the older ones that `longer` stands for.
-    step.calls.push_back(
-        {latency, interval, e.ceiling, e.bound, e.limited_by, e.seen, latency, {}, 1, moved, e.shared,
-         as.kernel.format.name});
+    step.calls.push_back({latency,
+                          interval,
+                          e.ceiling,
+                          e.bound,
+                          e.limited_by,
+                          e.seen,
+                          latency,
+                          {},
+                          1,
+                          moved,
+                          e.shared,
+                          as.kernel.format.name});
     set_work(step.calls.back(), e);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);

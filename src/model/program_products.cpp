@@ -51,8 +51,8 @@ void lower_mm(const OperatorView& view, KernelList& list) {
   if (a && b) add_product(list, *a, *b, view.card());
 }
 
-// A vector as bias is added in the product's epilogue (Blas.cpp, addmm_out_cuda_impl: cublasLt); a matrix is copied to the
-// result first.
+// A vector as bias is added in the product's epilogue (Blas.cpp, addmm_out_cuda_impl: cublasLt); a matrix is copied to
+// the result first.
 void lower_addmm(const OperatorView& view, KernelList& list) {
   const ProgramLayout *bias = view.tensor("self"), *a = view.tensor("mat1"), *b = view.tensor("mat2");
   if (!a || !b) return;
@@ -98,10 +98,14 @@ void lower_vector(const OperatorView& view, KernelList& list) {
 }  // namespace
 
 std::span<const ProgramRule> program_product_rules() {
-  static const std::vector<ProgramRule> rules = {{"mm", lower_mm},           {"addmm", lower_addmm},
-                                                 {"bmm", lower_bmm},         {"baddbmm", lower_baddbmm},
-                                                 {"_grouped_mm", lower_grouped}, {"mv", lower_vector},
-                                                 {"dot", lower_vector},      {"addmv", lower_vector},
+  static const std::vector<ProgramRule> rules = {{"mm", lower_mm},
+                                                 {"addmm", lower_addmm},
+                                                 {"bmm", lower_bmm},
+                                                 {"baddbmm", lower_baddbmm},
+                                                 {"_grouped_mm", lower_grouped},
+                                                 {"mv", lower_vector},
+                                                 {"dot", lower_vector},
+                                                 {"addmv", lower_vector},
                                                  {"_addmm_activation", lower_addmm}};  // in the epilogue as well
   return rules;
 }

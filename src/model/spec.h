@@ -84,7 +84,7 @@ struct MoeSpec {
   bool shared_gate = false;  // the shared expert is gated by a projection to one number (Qwen 2 MoE)
   // Routing limited to groups (DeepSeek): experts stand in `groups`, a token's all in `topk_groups` of them.
   Count groups = 1, topk_groups = 1;
-  Count capacity = 0;        // tokens an expert takes of each sequence, the others skip it (Switch); 0: all
+  Count capacity = 0;  // tokens an expert takes of each sequence, the others skip it (Switch); 0: all
   // Of a rank (parallel/split.h): those that share the experts and an expert's width, and how many times the rank's own
   // tokens are routed among them.
   Count ep = 1, tp = 1;
@@ -200,24 +200,24 @@ struct ModelSpec {
   bool lm_head = true;
   bool tied_head = false;  // the head's matrix is the embedding's
   bool head_bias = false;
-  bool head_transform = false;        // BERT's masked-LM head: dense, activation, norm before the vocabulary
-  bool transform_bias = true;         // that dense product has a bias (not ModernBERT's)
-  bool pooler = false;                // BERT: dense and tanh over the first token, or over all with `token_classes`
-  Count classes = 0;                  // a classifier instead of a vocabulary (BertForPreTraining has both)
-  bool token_classes = false;         // of every token, not of the sequence
-  Count class_tokens = 1;             // tokens side by side that the classifier reads (DINOv2: the first and the mean)
-  Count classifiers = 1;              // DeiT has two: of the class token and of the distilled one
-  Count projection = 0;               // CLIP: each tower ends in a product to this width
-  Count max_context = 0;              // positions the model was made for; 0: not said
-  std::string dtype = "bf16";         // of the checkpoint
-  std::string quantization;           // format of quantised weights in the checkpoint ("fp8_block"), or empty
-  QuantizedParts quantized;           // ... which of them
-  Count quantization_group = 0;       // ... weights that share a scale; 0: as the format has it
-  bool fp8_cache = false;             // the checkpoint asks for keys and values in fp8
+  bool head_transform = false;   // BERT's masked-LM head: dense, activation, norm before the vocabulary
+  bool transform_bias = true;    // that dense product has a bias (not ModernBERT's)
+  bool pooler = false;           // BERT: dense and tanh over the first token, or over all with `token_classes`
+  Count classes = 0;             // a classifier instead of a vocabulary (BertForPreTraining has both)
+  bool token_classes = false;    // of every token, not of the sequence
+  Count class_tokens = 1;        // tokens side by side that the classifier reads (DINOv2: the first and the mean)
+  Count classifiers = 1;         // DeiT has two: of the class token and of the distilled one
+  Count projection = 0;          // CLIP: each tower ends in a product to this width
+  Count max_context = 0;         // positions the model was made for; 0: not said
+  std::string dtype = "bf16";    // of the checkpoint
+  std::string quantization;      // format of quantised weights in the checkpoint ("fp8_block"), or empty
+  QuantizedParts quantized;      // ... which of them
+  Count quantization_group = 0;  // ... weights that share a scale; 0: as the format has it
+  bool fp8_cache = false;        // the checkpoint asks for keys and values in fp8
   std::optional<AdapterSpec> adapters;  // training: all else is frozen
   AheadSpec ahead;                      // training: forward passes of other kinds leave them out
-  std::optional<TowerSpec> tower;     // engines load it with the text part
-  std::vector<std::string> left_out;  // parts of the checkpoint that are not modelled: "vision_config"
+  std::optional<TowerSpec> tower;       // engines load it with the text part
+  std::vector<std::string> left_out;    // parts of the checkpoint that are not modelled: "vision_config"
 };
 
 Count parameters(const ModelSpec& spec);
@@ -235,7 +235,7 @@ struct CachePart {
   Count per_token = 0;  // elements of all layers alike
   Count window = 0;     // tokens kept at most; 0: all
 };
-struct CacheNeed {  // what a sequence keeps for its next tokens
+struct CacheNeed {               // what a sequence keeps for its next tokens
   std::vector<CachePart> parts;  // one for each window in use
   Count state = 0;               // elements of a sequence whatever its length: states of linear attention, in fp32
   Count per_source_token = 0;    // keys and values of cross-attention, for each token of the encoder

@@ -33,16 +33,16 @@ struct FrameworkRecipe {
   Sharding sharding = Sharding::none;
   bool sequence_parallel = false;  // where there are tensor parallel ranks
   TensorOverlap tensor_overlap = TensorOverlap::inputs;
-  bool overlap = true;         // gradients are exchanged beside the backward pass
-  bool gather_overlap = true;  // updated weights are gathered beside the next forward pass
-  bool shard_overlap = false;  // both, where weights are sharded, whatever they are otherwise
+  bool overlap = true;           // gradients are exchanged beside the backward pass
+  bool gather_overlap = true;    // updated weights are gathered beside the next forward pass
+  bool shard_overlap = false;    // both, where weights are sharded, whatever they are otherwise
   bool balanced_stages = false;  // layers are shared out so that the head counts as what it costs
 };
 
 const FrameworkRecipe& recipe_of(Framework framework);
 
-// Layers of each pipeline stage where blocks are dealt out by their products' sizes, the head's among them: a stage takes
-// blocks until its share of the cost is exceeded (nanotron's build_model).
+// Layers of each pipeline stage where blocks are dealt out by their products' sizes, the head's among them: a stage
+// takes blocks until its share of the cost is exceeded (nanotron's build_model).
 std::vector<int> layers_by_cost(const ModelSpec& spec, int stages);
 
 // Everything the recipe says of a run and its layout. What is changed afterwards overrides it.

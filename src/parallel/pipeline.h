@@ -1,7 +1,7 @@
 // Pipeline parallelism: micro-batches through stages, task by task.
 //
-// A model is cut into ranks x chunks virtual stages, in order; `stage_at` says which of them a rank holds: with one chunk
-// one run of layers, with more several, far apart.
+// A model is cut into ranks x chunks virtual stages, in order; `stage_at` says which of them a rank holds: with one
+// chunk one run of layers, with more several, far apart.
 #pragma once
 
 #include <array>

@@ -30,7 +30,7 @@ struct TrainingPlan {
   std::vector<PlannedLayout> ranked;  // those that fit, fastest first
   Count tried = 0;
   Count too_large = 0;
-  PlannedLayout smallest;  // of all, the one that needs least memory; what to say when none fits
+  PlannedLayout smallest;             // of all, the one that needs least memory; what to say when none fits
   std::vector<PlannedLayout> beyond;  // those that would be faster than the first if they fitted, fastest first
 };
 

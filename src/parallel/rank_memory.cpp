@@ -11,7 +11,6 @@ namespace tilecast {
 
 using namespace constants;
 
-
 Bytes reserved_memory(const MemoryNeed& need) {
   return need.total() + need.activations * kFragmentation.value + gigabytes(kAllocatorRest);
 }

@@ -42,9 +42,9 @@ struct UpdateCost {
 };
 UpdateCost update_cost(const Program& program, const ProgramForecast& step);
 
-// Where the host launches a step's kernels and exchanges slower than the card runs the kernels: what it is behind is waited
-// for where it falls behind, in proportion. Leaves each pass its kernels with their waits in `host`, and the update its
-// own in `time`. Launches run ahead, so kernels that take longer than launching them make up for others.
+// Where the host launches a step's kernels and exchanges slower than the card runs the kernels: what it is behind is
+// waited for where it falls behind, in proportion. Leaves each pass its kernels with their waits in `host`, and the
+// update its own in `time`. Launches run ahead, so kernels that take longer than launching them make up for others.
 void share_out_host(std::vector<SectionCost>& costs, const Program& program, UpdateCost& update);
 
 // One for each section of the rank's graph; the program is the graph's, with gradients where it trains.
@@ -63,8 +63,8 @@ struct StageCost {
   Count dense = 0, experts = 0;             // weights
   StageCost& operator+=(const StageCost& other);
 };
-// Weights of tables that the last stage has a copy of because the first one has them too: a tied embedding's, or that of
-// heads for further tokens. None where one rank has both ends, and none that do not learn.
+// Weights of tables that the last stage has a copy of because the first one has them too: a tied embedding's, or that
+// of heads for further tokens. None where one rank has both ends, and none that do not learn.
 Count copied_table(const ModelSpec& spec, const RankLayout& layout, const Graph& graph);
 
 // Layers by number; what stands before them is the first stage's, what stands after the last one's.

@@ -40,7 +40,8 @@ Workload workload_of(std::span<const PrefillChunk> prompts, std::span<const Coun
   std::vector<Count> sorted(decodes.begin(), decodes.end());
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size();) {
-    const auto end = static_cast<std::size_t>(std::upper_bound(sorted.begin(), sorted.end(), sorted[i]) - sorted.begin());
+    const auto end =
+        static_cast<std::size_t>(std::upper_bound(sorted.begin(), sorted.end(), sorted[i]) - sorted.begin());
     w.requests.push_back({static_cast<Count>(end - i), 1, sorted[i]});
     i = end;
   }
@@ -52,7 +53,8 @@ std::vector<PricedCalls> calls_of(const Program& program, const ProgramForecast&
   for (std::size_t i = 0; i < program.calls.size(); ++i) {
     const CallForecast& f = step.calls[i];
     const auto times = static_cast<double>(program.calls[i].times);
-    all.push_back({(f.unheated - switching).base() * times, f.clock, f.work * times, times, by_lengths(program.calls[i])});
+    all.push_back(
+        {(f.unheated - switching).base() * times, f.clock, f.work * times, times, by_lengths(program.calls[i])});
   }
   return all;
 }
@@ -128,8 +130,8 @@ bool set_lengths(Kernel& kernel, ExactSteps::Prompts prompts, ExactSteps::Decode
 
 WholeSteps whole_steps_on(Run run, Gpu gpu, Method method, const ModelSource* weights) {
   WholeSteps steps = steps_with(gpu, method, weights, run.model);
-  steps.price = [run = std::move(run), gpu = std::move(gpu), method, weights](const Workload& workload) mutable
-      -> Result<PricedStep> {
+  steps.price = [run = std::move(run), gpu = std::move(gpu), method,
+                 weights](const Workload& workload) mutable -> Result<PricedStep> {
     run.workload.mode = workload.mode, run.workload.requests = workload.requests;
     const auto prepared = prepare(run);
     if (!prepared) return prepared.error();
@@ -142,8 +144,8 @@ WholeSteps whole_steps_on(Run run, Gpu gpu, Method method, const ModelSource* we
 
 WholeSteps whole_steps_over(ParallelRun run, Cluster cluster, StepPricing with) {
   WholeSteps steps = steps_with(cluster.gpu, with.method, with.weights, run.run.model);
-  steps.price = [run = std::move(run), cluster = std::move(cluster), with = std::move(with)](
-                    const Workload& workload) mutable -> Result<PricedStep> {
+  steps.price = [run = std::move(run), cluster = std::move(cluster),
+                 with = std::move(with)](const Workload& workload) mutable -> Result<PricedStep> {
     run.run.workload.mode = workload.mode, run.run.workload.requests = workload.requests;
     const auto whole = forecast_parallel(run, cluster, with);
     if (!whole) return whole.error();
@@ -249,9 +251,10 @@ ExactSteps::Lengths ExactSteps::lengths_of(Decodes decodes) {
   }
   const double count = std::max(1.0, static_cast<double>(decodes.size())), mean = std::max(1.0, keys / count);
   const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-  return {{static_cast<std::int64_t>(decodes.size()), octaves(mean, kMeans),
-           static_cast<std::int64_t>(deviation / mean * kSpreads), octaves(static_cast<double>(longest) / mean, kSpreads)},
-          keys};
+  return {
+      {static_cast<std::int64_t>(decodes.size()), octaves(mean, kMeans),
+       static_cast<std::int64_t>(deviation / mean * kSpreads), octaves(static_cast<double>(longest) / mean, kSpreads)},
+      keys};
 }
 
 Result<Seconds> ExactSteps::time(Prompts prompts, Decodes decodes) {
