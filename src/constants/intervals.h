@@ -46,38 +46,38 @@ inline constexpr Number kNoiseWidth{"width.noise",
 struct LoopWidths {
   WidthConstants products, attention, streams;
 };
-inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.09, 0.15),
-                                           width_constants("another protocol, attention", 0.44, 0.00),
-                                           width_constants("another protocol, streams", 0.04, 0.37)};
+inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.07, 0.12),
+                                           width_constants("another protocol, attention", 0.37, 0.00),
+                                           width_constants("another protocol, streams", 0.04, 0.27)};
 inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.00, 0.00),
                                        width_constants("another card, attention", 0.00, 0.00),
-                                       width_constants("another card, streams", 0.00, 0.08)};
-inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.00, 0.00),
-                                               width_constants("another architecture, attention", 0.00, 0.21),
-                                               width_constants("another architecture, streams", 0.00, 0.08)};
-inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.07, 0.49),
-                                         width_constants("another kernel, attention", 0.00, 0.04),
-                                         width_constants("another kernel, streams", 0.41, 0.95)};
+                                       width_constants("another card, streams", 0.08, 0.10)};
+inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.00, 0.07),
+                                               width_constants("another architecture, attention", 0.17, 0.00),
+                                               width_constants("another architecture, streams", 0.02, 0.08)};
+inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.03, 0.42),
+                                         width_constants("another kernel, attention", 0.00, 0.15),
+                                         width_constants("another kernel, streams", 0.81, 0.64)};
 
 // Launches of a step that its host holds up.
-inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.26, 0.43);
+inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.22, 0.44);
 
 // How far a whole step is off, over what its kernels and exchanges leave open together.
-inline constexpr WidthConstants kOneGpuScale = run_scale_constants("one GPU", 0.55, 0.63);
-inline constexpr WidthConstants kStepOverScale = run_scale_constants("inference, several GPUs", 0.55, 0.82);
-inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 2.38, 0.63);
+inline constexpr WidthConstants kOneGpuScale = run_scale_constants("one GPU", 0.64, 0.66);
+inline constexpr WidthConstants kStepOverScale = run_scale_constants("inference, several GPUs", 0.64, 0.83);
+inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 0.90, 0.83);
 
 // What served loads are off by beside their steps: settings that nobody states, hosts, clients. Queued: requests spend
 // most of the time to their first token waiting to be scheduled. Rates as times: down is the faster run. A few first
 // requests that wait for seconds make a mean of first tokens less sure than their median.
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 1.20);
-inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.00, 0.27);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.08, 0.55);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 1.21);
+inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.00, 0.28);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.09, 0.53);
 inline constexpr WidthConstants kRequestWidth = run_width_constants("serving, a request", 0.00, 0.00);
 inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.00, 0.00);
 inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.14, 0.80);
-inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.17, 0.22);
-inline constexpr WidthConstants kQueuedRequestWidth = run_width_constants("queued serving, a request", 0.00, 0.03);
-inline constexpr WidthConstants kQueuedRateWidth = run_width_constants("queued serving, throughput", 0.05, 0.32);
+inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.18, 0.24);
+inline constexpr WidthConstants kQueuedRequestWidth = run_width_constants("queued serving, a request", 0.00, 0.09);
+inline constexpr WidthConstants kQueuedRateWidth = run_width_constants("queued serving, throughput", 0.00, 0.36);
 
 }  // namespace tilecast::constants
