@@ -253,7 +253,9 @@ describe('what is done in a view', () => {
     const before = await costs();
     await page.getByLabel('L40S: dollars an hour').fill('1');
     await page.getByLabel('H100-SXM: watts at most').fill('400');
-    await showing(page, 'H100-SXM-400W');
+    // The command says the new card at once, the picture when its answer is there.
+    const drawn = () => page.waitForFunction(() => [...document.querySelectorAll('.chart .name')].some((name) => name.textContent.startsWith('H100-SXM-400')), undefined, { timeout: 30_000 });
+    await drawn();
     await settled(page);
     const after = await costs(), capped = (await inFolder(page)).find((row) => row.gpu === 'H100-SXM-400W');
     assert.notDeepEqual(after.L40S, before.L40S);
