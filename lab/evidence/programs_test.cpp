@@ -44,7 +44,7 @@ TEST(Programs, CompiledOnesAreForecastAsWellAsThePageSays) {
   EXPECT_LE(judge.peak, 0.065);
 }
 
-// What nobody chose by is forecast worse, and the page says how much.
+// Measured after most rules were written; their totals were seen before those of grouped convolutions and norms were.
 TEST(Programs, BlindOnesAreForecastAsWellAsThePageSays) {
   ASSERT_TRUE(judged()) << judged().error().line();
   const ProgramErrors eager = program_errors(*judged(), "blind", "eager"),
