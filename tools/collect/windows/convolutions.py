@@ -10,7 +10,6 @@ its engines is to be seen. `half` is by a hash of the case. Times are the profil
 """
 
 import argparse
-import hashlib
 import math
 import os
 import random
@@ -21,6 +20,7 @@ from dataclasses import dataclass, field
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 from collect.programs import profiled  # noqa: E402
+from collect.programs.catalogue import half_of  # noqa: E402
 from collect.windows.rows import Deadline, Rows, attempt, card_name  # noqa: E402
 
 COLUMNS = ["case", "half", "kind", "dtype", "layout", "batch", "inputs", "outputs", "side", "kernel", "stride", "padding",
@@ -55,7 +55,7 @@ class Case:
 
     @property
     def half(self):
-        return "choose" if hashlib.sha256(self.name.encode()).digest()[0] % 2 == 0 else "judge"
+        return half_of(self.name)
 
     def results(self):
         if self.transposed:

@@ -8,7 +8,6 @@ Times are the profiler's, the mean of two calls after one that is not counted. P
 """
 
 import argparse
-import hashlib
 import math
 import os
 import random
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 from collect.programs import profiled  # noqa: E402
+from collect.programs.catalogue import half_of  # noqa: E402
 from collect.windows.rows import Deadline, Rows, attempt, card_name  # noqa: E402
 
 COLUMNS = ["case", "half", "kind", "dtype", "layout", "batch", "channels", "side", "groups", "direction", "name", "grid", "block", "calls",
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def half(self):
-        return "choose" if hashlib.sha256(self.name.encode()).digest()[0] % 2 == 0 else "judge"
+        return half_of(self.name)
 
 
 def drawn(draw):
