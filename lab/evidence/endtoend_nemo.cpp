@@ -125,7 +125,7 @@ std::optional<RankLayout> layout_of(const TableRow& row, std::map<std::string, s
   // Stages without layers (embedding and loss counted as one each) are not spoken of here: fewer chunks instead.
   const Count layers = spec.decoder->layer_count();
   if (l.pp > 1) l.chunks = plain_number(notes["vp"]).value_or(1);
-  while (l.chunks > 1 && l.pp * l.chunks > layers) --l.chunks;
+  while (l.chunks > 1 && Count{l.pp} * l.chunks > layers) --l.chunks;
   return l;
 }
 
@@ -193,7 +193,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   // Kernels one after the other, as CUDA graphs and enough launches ahead have them.
   Run run{std::move(asked->spec), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
   const bool bridge = source == kBridgeSource.name;
-  run.engine.precision = std::move(asked->precision);
+  run.engine.precision = asked->precision;
   const Sharding sharding = own.sharding;
   apply(recipe_of(bridge ? Framework::bridge : Framework::nemo), run, own);
   own.sharding = sharding;

@@ -437,8 +437,7 @@ const Question& plan_serve_question() {
        "plan serve Llama-3.1-8B --objective load --slo ttft=1s,tpot=50ms --gpus 8xH100-SXM",
        "plan serve Llama-3.1-8B --objective throughput --gpus H100-SXM,B200",
        "plan serve Llama-3.1-8B --trace requests.csv --slo ttft=1s,tpot=50ms --gpus H100-SXM",
-       "plan serve Llama-3.1-8B --turns 6 --rate 2 --slo ttft=1s,tpot=50ms --gpus 8xH100-SXM "
-       "--router prefix-aware"}};
+       "plan serve Llama-3.1-8B --turns 6 --rate 2 --slo ttft=1s,tpot=50ms --gpus 8xH100-SXM --router prefix-aware"}};
   return question;
 }
 

@@ -157,7 +157,7 @@ Status check_context(const RankLayout& layout, const ModelSpec& spec, Count sequ
                      "nearest: cp " + nearest(layout.cp, kMostHeads, divides) + ", or the context scheme ring");
   }
   // Causal work is shared out evenly by giving a rank one piece from the front and one from the back.
-  const auto legal = [&](int n) { return n == 1 || sequence % (2 * n) == 0; };
+  const auto legal = [&](int n) { return n == 1 || sequence % (Count{2} * n) == 0; };
   if (sequence > 0 && !legal(layout.cp))
     return refusal(
         "cp", fmt::format("{} ranks need sequences that {} divides, not {} tokens", layout.cp, 2 * layout.cp, sequence),
@@ -207,6 +207,7 @@ RankGroup group_of(const RankLayout& l, Axis axis, int gpus_per_node) {
 
 std::vector<std::size_t> stages_of(const RankLayout& layout, std::size_t rank) {
   std::vector<std::size_t> stages;
+  stages.reserve(static_cast<std::size_t>(layout.chunks));
   for (int chunk = 0; chunk < layout.chunks; ++chunk)
     stages.push_back(static_cast<std::size_t>(layout.stage_of(static_cast<int>(rank), chunk)));
   return stages;
