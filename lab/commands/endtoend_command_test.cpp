@@ -30,8 +30,9 @@ TEST(EndToEndCommandTest, HelpListsEverySource) {
   // Terminals wrap the list.
   std::string help = run_tilecast("endtoend --help").out;
   std::replace(help.begin(), help.end(), '\n', ' ');
-  for (const char* source : {"h200,", "argonne,", "trtllm,", "synperf,", "mosaic,", "megatron,", "bridge,", "nemo,",
-                             "ultrascale,", "mlperf,", "neusight,", "llmservingsim,", "gpustack,", "silicon,", "inferencex "})
+  for (const char* source :
+       {"h200,", "argonne,", "trtllm,", "synperf,", "mosaic,", "megatron,", "bridge,", "nemo,", "ultrascale,",
+        "mlperf,", "neusight,", "llmservingsim,", "gpustack,", "silicon,", "inferencex,", "overview "})
     EXPECT_THAT(help, HasSubstr(source));
   const std::string wrong = run_tilecast("endtoend --only all").err;
   EXPECT_THAT(wrong, HasSubstr("megatron, bridge, nemo, ultrascale, mlperf, neusight"));

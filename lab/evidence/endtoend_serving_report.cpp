@@ -48,7 +48,8 @@ std::string gpustack_report(const Results& all, const Results& left_out) {
          "recorded requests of the table above and scaled to a run's means, equal ones for random data. What a request "
          "in a step costs the host there (150 us) was chosen on Qwen3-14B. On its machine with one or two H100s long "
          "prompts take 1.7 times as long as on others, whatever the engine, while single answers do not; its machine "
-         "with eight H100s and other tables' H100s agree with the forecast. Why is not known: forecasts of that machine "
+         "with eight H100s and other tables' H100s agree with the forecast. Why is not known: forecasts of that "
+         "machine "
          "hold its cards to 350 W, the nearest of 350, 450 and 700 W on the half of the groups that choices are made "
          "on.\n\n" +
          table_by(
@@ -103,7 +104,8 @@ std::string silicon_report(const Results& judged, const Results& left_out) {
   return "### Serving points of AIConfigurator\n\n"
          "The clean subset of its sample (aggregated, at most eight GPUs, TTFT under 10 s, copies removed); closed "
          "loop at the concurrency given; engines as InferenceX's scripts launch them, and AIConfigurator's own "
-         "generator (lab/evidence/serving_silicon.cpp). Chosen on Llama 3.1 8B under TensorRT-LLM: the time of an operator "
+         "generator (lab/evidence/serving_silicon.cpp). Chosen on Llama 3.1 8B under TensorRT-LLM: the time of an "
+         "operator "
          "outside graphs, that of a step by its requests (serve/host.cpp), and of AIConfigurator's own runs the front "
          "end (80 ms) and how far answers end apart (0.3). Every other model is left out of them.\n\n" +
          table_by(
@@ -138,15 +140,59 @@ std::string inferencex_report(const Results& all) {
   const Words titles = {"quantity", "model", "GPU", "engine", "dtype", "half"};
   const Grouping of_quantity = [](const EndToEndResult& r) { return Words{r.quantity}; };
   return "### InferenceX's runs\n\n"
-         "A closed loop of 4 to 128 requests, ten for each in flight, all started at once, lengths even between 0.8 and 1 "
+         "A closed loop of 4 to 128 requests, ten for each in flight, all started at once, lengths even between 0.8 "
+         "and 1 "
          "of 1024/1024, 1024/8192 and 8192/1024 tokens, no prefix cache; engines as the scripts start them "
-         "(lab/evidence/serving_inferencex.cpp). Medians over requests, and over the runs of a configuration; a third of "
+         "(lab/evidence/serving_inferencex.cpp). Medians over requests, and over the runs of a configuration; a third "
+         "of "
          "the runs on B200 compile kernels while first requests wait for a minute and more: means are not judged, "
          "throughput only of runs without. The same configuration on another day differs by 0.5 % in TPOT and 3 % in "
          "TTFT.\n\n" +
          table_by(titles, nvidia, of_groups, nullptr) +
          table_by({"quantity, NVIDIA's cards"}, nvidia, of_quantity, nullptr) +
          (amd.empty() ? "" : "AMD's cards, apart:\n\n" + table_by(titles, amd, of_groups, nullptr));
+}
+
+std::string overview_report(const Results& all) {
+  if (all.empty()) return {};
+  // "FP8, tp 2, 1000/1000, 0.19"
+  const auto layout = [](const EndToEndResult& r) {
+    const std::string& d = r.label.detail;
+    const auto from = d.find("tp ");
+    return d.substr(from, d.find(',', from) - from);
+  };
+  const auto backend = [](const EndToEndResult& r) {
+    const std::string release = r.label.detail.substr(r.label.detail.rfind(' ') + 1);
+    const bool built = release.starts_with("0.10") || release.starts_with("0.11") || release.starts_with("0.12") ||
+                       release.starts_with("0.14") || release.starts_with("0.15") || release.starts_with("0.17");
+    return std::string(built ? "0.10 to 0.17, TensorRT" : "0.19 to 1.1, PyTorch");
+  };
+  return "### Offline throughput: TensorRT-LLM's performance overview\n\n"
+         "Output tokens a second of one server that requests without end wait for, as `simulate --engine trtllm` has "
+         "them with all requests at once and its own limits; a third of the configurations, each with its newest "
+         "release. "
+         "Releases of one configuration differ by 7 % in the middle. Limits of the runs are not said "
+         "(lab/evidence/serving_overview.cpp).\n\n" +
+         table_by(
+             {"half"}, all, [](const EndToEndResult& r) { return Words{name_of(half_of(r))}; }, nullptr) +
+         table_by(
+             {"release", "half"}, all,
+             [&](const EndToEndResult& r) {
+               return Words{backend(r), name_of(half_of(r))};
+             },
+             nullptr) +
+         table_by(
+             {"GPU", "layout"}, all,
+             [&](const EndToEndResult& r) {
+               return Words{r.label.gpu, layout(r)};
+             },
+             nullptr) +
+         table_by(
+             {"model", "half"}, all,
+             [&](const EndToEndResult& r) {
+               return Words{r.label.model, name_of(half_of(r))};
+             },
+             nullptr);
 }
 
 // The tables together: whole runs, prompts and answers in one pool, first tokens that are no queue's.
@@ -163,17 +209,19 @@ std::string halves_report(const Results& results) {
          "Groups are a model on a card under an engine, whoever measured. What serving adds to kernels (src/serve) is "
          "chosen on one half of them and judged on the other; the half is a hash of the group's name "
          "(lab/evidence/serving_halves.h). First tokens of ten seconds and more are left out.\n\n" +
-         table_by({"quantity", "half"}, pooled,
-                  [&](const EndToEndResult& r) {
-                    return Words{kind(r), name_of(half_of(r))};
-                  },
-                  nullptr) +
-         table_by({"quantity", "half", "table"}, pooled,
-                  [&](const EndToEndResult& r) {
-                    const std::string by = r.label.measured_by.empty() ? "" : " of " + r.label.measured_by;
-                    return Words{kind(r), name_of(half_of(r)), r.label.source + by};
-                  },
-                  nullptr);
+         table_by(
+             {"quantity", "half"}, pooled,
+             [&](const EndToEndResult& r) {
+               return Words{kind(r), name_of(half_of(r))};
+             },
+             nullptr) +
+         table_by(
+             {"quantity", "half", "table"}, pooled,
+             [&](const EndToEndResult& r) {
+               const std::string by = r.label.measured_by.empty() ? "" : " of " + r.label.measured_by;
+               return Words{kind(r), name_of(half_of(r)), r.label.source + by};
+             },
+             nullptr);
 }
 
 }  // namespace
@@ -182,7 +230,8 @@ std::string serving_report(const Results& results) {
   return llmservingsim_report(of_source(results, "llmservingsim")) +
          gpustack_report(of_source(results, "gpustack"), of_source(results, "gpustack left out")) +
          silicon_report(of_source(results, "silicon"), of_source(results, "silicon left out")) +
-         inferencex_report(of_source(results, "inferencex")) + halves_report(results);
+         inferencex_report(of_source(results, "inferencex")) + overview_report(of_source(results, "overview")) +
+         halves_report(results);
 }
 
 }  // namespace tilecast

@@ -33,7 +33,7 @@ using ServingCases = ReadCases<ServingCase>;  // of one source's table; its rows
 // tokens wait 0.4 to 0.8 s more than later ones at 4 to 16 in flight (runs that compile for a minute left out).
 inline const Seconds kInferencexColdStart = milliseconds(500);
 
-extern const SourceMapping kLlmservingsimSource, kGpustackSource, kSiliconSource, kInferencexSource;
+extern const SourceMapping kLlmservingsimSource, kGpustackSource, kSiliconSource, kInferencexSource, kOverviewSource;
 
 // What a row's run stands on, whatever it asks for. The engine is in a column of this name.
 struct ServedOn {
@@ -63,5 +63,9 @@ Result<ServingCases> silicon_cases(const std::string& path);
 // InferenceX's own runs (inferencemax/serving.csv.gz): vLLM with gpt-oss on H200, SGLang with DeepSeek-R1 on B200,
 // H200, MI300X and MI325X. Runs of one configuration are one case, whose figures are medians.
 Result<ServingCases> inferencex_cases(const std::string& path);
+
+// TensorRT-LLM's performance overview (e2e/trtllm_perf_overview.csv.gz): what servers of one model reach where requests
+// never end. One in so many of its configurations, by a hash of their names, each with its newest release.
+Result<ServingCases> overview_cases(const std::string& path, Count one_in);
 
 }  // namespace tilecast

@@ -49,6 +49,24 @@ Count mean_tokens(const std::vector<Request>& requests) {
   return requests.empty() ? 1 : ceil_div(tokens, static_cast<Count>(requests.size()));
 }
 
+// TensorRT-LLM starts a prompt that it does not cut only in a step that has room for all of it beside the answers that
+// run: where prompts nearly fill a step, few requests run at a time, whatever the cache holds.
+std::optional<std::string> prompts_keep_answers_waiting(const SchedulerLimits& limits,
+                                                        const std::vector<Request>& requests, Count most_at_once) {
+  const bool trtllm = limits.policy == Policy::trtllm_no_evict || limits.policy == Policy::trtllm_max_utilization;
+  if (!trtllm || limits.chunked_prefill) return std::nullopt;
+  Count longest = 0;  // of those that a step can hold; others are refused
+  for (const Request& r : requests)
+    if (r.input <= limits.max_tokens) longest = std::max(longest, r.input);
+  const Count room = limits.max_tokens - longest;
+  constexpr Count kFew = 4;  // of those that would fit: a quarter
+  if (longest == 0 || kFew * room >= most_at_once) return std::nullopt;
+  return fmt::format(
+      "a prompt of {} tokens starts only in steps with {} answers at most: a step computes {} and prompts are "
+      "not cut (chunked-prefill cuts them, max-num-batched-tokens makes room)",
+      longest, room, limits.max_tokens);
+}
+
 std::string name_of_load(const SimulateQuery& q) {
   if (q.concurrency && !q.load.rate) return fmt::format("concurrency {}", *q.concurrency);
   if (q.load.rate) return fmt::format("rate {:g}", *q.load.rate);
@@ -102,6 +120,10 @@ Result<SimulatedLoad> one_load(const SimulateQuery& q, const Setup& setup, std::
   load.outcome = *std::move(outcome);
   load.metrics = metrics_of(load.outcome, setup.slo, setup.classes);
   load.most_at_once = most_at_once(setup.deployment.pool, mean_tokens(requests));
+  const bool apart = setup.prefill.steps != nullptr;  // prompts have replicas of their own
+  if (auto note = prompts_keep_answers_waiting(setup.deployment.pool.limits, requests, load.most_at_once);
+      note && !apart && std::find(notes.begin(), notes.end(), *note) == notes.end())
+    notes.push_back(*std::move(note));
   if (q.no_interval || load.metrics.completed == 0) return load;
   auto ends = serving_ends(setup.options, requests, simulation, load.outcome, setup.slo, setup.chosen.method,
                            setup.chosen.weights(), q.sweep.empty() ? kLoadSlices : 0);

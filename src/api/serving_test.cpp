@@ -169,6 +169,26 @@ TEST(ServingApi, ErrorsNameTheField) {
   refused("gpu", [](SimulateQuery& q) { q.gpu = "A100-SXM-80GB", q.cluster = "hgx-h100"; });
 }
 
+TEST(ServingApi, SaysWherePromptsFillAStep) {
+  SimulateQuery query = small();
+  query.engine = ServingEngine::trtllm;
+  query.load.rate.reset(), query.load.input = "8190", query.load.output = "4", query.num_prompts = 20;
+  const auto says = [](const SimulationResult& result) {
+    return std::any_of(result.notes.begin(), result.notes.end(), [](const std::string& note) {
+      return note.find("starts only in steps with 2 answers at most") != std::string::npos;
+    });
+  };
+  const auto full = simulate(query);
+  ASSERT_TRUE(full) << full.error().line();
+  EXPECT_TRUE(says(*full));
+  // Half a step is left for answers: all of the requests fit.
+  query.max_tokens = 16384;
+  const auto wide = simulate(query);
+  ASSERT_TRUE(wide) << wide.error().line();
+  EXPECT_FALSE(says(*wide));
+  EXPECT_LT(wide->loads[0].metrics.duration, full->loads[0].metrics.duration);
+}
+
 TEST(ServingApi, NobodyServedIsAnError) {
   SimulateQuery query = small();
   query.load.input = "200000", query.num_prompts = 2;
