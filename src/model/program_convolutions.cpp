@@ -19,10 +19,10 @@ void add_bias(KernelList& list, const ProgramLayout& out) {
   list.add_pass("bias", size, size, element_bytes(out.dtype), TorchWalk::strided);
 }
 
-// Inductor keeps images of two axes channels last (torch/_inductor/kernel/conv.py), those of one or three as they come.
+// Inductor turns images of two axes channels last (program_images.h), those of one or three are as they come.
 bool is_last(const OperatorView& view, const ProgramLayout& image) {
   constexpr std::size_t kImage = 4;  // batch, channels and two axes
-  return (view.card().compiled && image.shape.size() == kImage) || holds_channels_last(image);
+  return (view.card().images_last && image.shape.size() == kImage) || holds_channels_last(image);
 }
 
 struct Sides {

@@ -30,4 +30,8 @@ struct FusedProgram {
 };
 FusedProgram fuse(const ProgramFile& program, const ProgramCard& card = {});
 
+// Of how many parts Inductor makes each of so many sums over as many elements, to have work for the whole card
+// (torch/_inductor/choices.py, reduction_split_factor, for sums along memory).
+Count parts_of_sum(Count length, Count results, const ProgramCard& card);
+
 }  // namespace tilecast
