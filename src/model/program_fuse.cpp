@@ -145,6 +145,7 @@ class Fuser {
       made_.inside.push_back(inline_.never_made[i] || (group >= 0 && !is_seen(static_cast<int>(i), group)));
     }
     made_.inlined = inline_.inlined;
+    find_biases();
     lay_out_storages(program_, kinds_, inline_, made_);
     return std::move(made_);
   }
@@ -267,6 +268,20 @@ class Fuser {
     readers_.resize(program_.storages.size());
     for (std::size_t i = 0; i < program_.calls.size(); ++i)
       for (const InlinedRead& read : inline_.reads[i]) readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
+  }
+
+  void find_biases() {
+    made_.bias_first.assign(program_.calls.size(), false);
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+      const ProgramCall& call = program_.calls[i];
+      if (call.graph < 0 || call.writes.empty() || operator_base(op_of(static_cast<int>(i)).name) != "convolution") continue;
+      const auto& readers = readers_[static_cast<std::size_t>(call.writes.front())];
+      const auto as_it_lies = [&](int reader) {
+        const auto at = static_cast<std::size_t>(reader);
+        return kinds_[at] == FuseKind::apart || program_.calls[at].graph != call.graph;
+      };
+      made_.bias_first[i] = readers.empty() || std::any_of(readers.begin(), readers.end(), as_it_lies);
+    }
   }
 
   // Whether anything outside the group sees what it made.
