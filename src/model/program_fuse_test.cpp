@@ -100,7 +100,7 @@ TEST(ProgramFuse, WhatReadsASumOfPartsIsAnotherKernel) {
 TEST(ProgramFuse, WhatIsKeptForGradientsIsLetGoAfterItsLastReader) {
   std::string text = test_program_text({kRow},
                                        {{"aten.exp", kUnary, "[0]", "[0]", "[1]"},
-                                        {"aten.mul.Tensor", kBinary, "[0]", "[1,1]", "[2]"},
+                                        {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]", "[1,1]", "[2]"},
                                         {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]", "[2,2]", "[3]"},
                                         {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]", "[3,3]", "[4]"}},
                                        storages("-1,0,1,2,3", "-1,3,2,3,-1", 5));
