@@ -11,7 +11,8 @@
 namespace tilecast {
 
 struct JudgedProgram {
-  std::string name, half, mode, engine;  // half: choose, judge, blind or fresh
+  std::string name, half, mode, engine;  // half: choose or judge; of the last set: untouched
+  std::string set = "first";             // of programs that were measured together: first, second, third or last
   bool host_bound = false;
   struct Figures {
     double kernels = 0, wall = 0;  // milliseconds
@@ -31,8 +32,8 @@ struct ProgramErrors {
   double kernels = 0, wall = 0, peak = 0;  // mean absolute error; wall: of those that do not wait for the host
   double recognised = 1;                   // the least
 };
-ProgramErrors program_errors(const std::vector<JudgedProgram>& programs, const std::string& half,
-                             const std::string& engine);
+ProgramErrors program_errors(const std::vector<JudgedProgram>& programs, const std::string& set,
+                             const std::string& half, const std::string& engine);
 
 std::string programs_report(const std::vector<JudgedProgram>& programs);
 

@@ -298,6 +298,14 @@ class Compiled(unittest.TestCase):
         self.assertEqual({call.graph for call in program.calls}, {-1})
         self.assertIn("aten.gelu", [program.operators[call.operator].name for call in program.calls])
 
+    def test_numbers_that_a_module_moves_to_the_card_are_no_hindrance(self):
+        class Moves(nn.Module):
+            def forward(self, x):
+                return torch.where(x > 0, torch.tensor(2.0).type_as(x), x)
+
+        program = self.record(Moves, training=False)
+        self.assertIn("aten.where.self", self.calls(program, 0))
+
     def test_attention_with_a_mask_that_no_kernel_takes_comes_apart(self):
         class Attends(nn.Module):
             def forward(self, x):

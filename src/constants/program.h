@@ -40,6 +40,10 @@ inline constexpr Number kManyStates = longer("fused optimizer, fp32", 1.23);
 inline constexpr Number kManyNarrowStates = longer("fused optimizer, 16 bits", 1.35);
 inline constexpr Number kDividedPlaces = longer("rolled, shuffled and padded copies", 2.1);
 
+inline constexpr Number kAcrossRows = longer("what a compiled sum of rows reads or writes across them, beyond its bytes", 2.3);
+inline constexpr Number kEvenParts = longer("compiled sums over channels of an image that lie apart, in even parts", 2);
+inline constexpr Number kUnevenParts = longer("compiled sums over channels of an image that lie apart, in uneven parts", 6);
+
 namespace sources {
 inline constexpr std::string_view kNormSweep =
     "the half marked 'choose' of 360 norms on an H200, PyTorch 2.11, kernel by kernel "

@@ -418,6 +418,9 @@ void add_programs(List& list) {
   list.add(kManyStates);
   list.add(kManyNarrowStates);
   list.add(kDividedPlaces);
+  list.add(kAcrossRows);
+  list.add(kEvenParts);
+  list.add(kUnevenParts);
   list.add(kStatisticsLoads);
   list.add(kStatisticsSlots);
   list.add(kNormGradientLoads);

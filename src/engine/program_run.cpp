@@ -6,8 +6,9 @@
 
 #include "engine/program_host.h"
 #include "engine/program_manners.h"
-#include "model/program_fuse.h"
 #include "model/graph.h"
+#include "model/program_fuse.h"
+#include "model/program_images.h"
 
 namespace tilecast {
 namespace {
@@ -112,9 +113,8 @@ void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const Pro
   const FusedProgram fused = fuse(file, card);
   made.inside = fused.inside;
   if (file.from_inductor) made.born = fused.born, made.dies = fused.dies;
-  std::map<std::tuple<int, int, bool>, int> places;
-  ProgramCard eager = card;
-  eager.compiled = false;
+  std::map<std::tuple<int, int, bool, bool, bool>, int> places;
+  const std::vector<bool> images_last = graphs_with_images_last(file);
   made.use_of_call.assign(file.calls.size(), -1);
   for (std::size_t i = 0; i < file.calls.size(); ++i) {
     const ProgramCall& call = file.calls[i];
@@ -129,11 +129,14 @@ void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const Pro
       add_use(made, {call.op, call.phase, 1, true, 0, 0, 0, own.kernels.front().name}, {own.kernels, true});
       continue;
     }
-    const bool as_it_is = file.from_inductor && call.graph < 0;
+    ProgramCard own = card;
+    own.compiled = !file.from_inductor || call.graph >= 0;
+    own.images_last = call.graph >= 0 ? images_last[static_cast<std::size_t>(call.graph)] : own.compiled;
+    own.bias_first = fused.bias_first[i];
     const auto [place, fresh] =
-        places.emplace(std::tuple(call.op, call.phase, as_it_is), static_cast<int>(made.uses.size()));
-    if (fresh)
-      add_use(made, {call.op, call.phase, 0, true, 0, 0, 0, {}}, lower_operator(file, op, as_it_is ? eager : card));
+        places.emplace(std::tuple(call.op, call.phase, own.compiled, own.images_last, own.bias_first),
+                       static_cast<int>(made.uses.size()));
+    if (fresh) add_use(made, {call.op, call.phase, 0, true, 0, 0, 0, {}}, lower_operator(file, op, own));
     OperatorUse& use = made.uses[static_cast<std::size_t>(place->second)];
     ++use.times;
     made.use_of_call[i] = place->second;

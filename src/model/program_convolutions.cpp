@@ -19,10 +19,16 @@ void add_bias(KernelList& list, const ProgramLayout& out) {
   list.add_pass("bias", size, size, element_bytes(out.dtype), TorchWalk::strided);
 }
 
-// Inductor keeps images of two axes channels last (torch/_inductor/kernel/conv.py), those of one or three as they come.
+// Filters that a model keeps channels first are turned at every step, with the images.
+void add_filter_copy(KernelList& list, const ProgramLayout& filter) {
+  const double size = bytes_of(filter);
+  list.add_pass("filter turned", size, size, element_bytes(filter.dtype), TorchWalk::strided, PointwiseOp::copy);
+}
+
+// Inductor turns images of two axes channels last (program_images.h), those of one or three are as they come.
 bool is_last(const OperatorView& view, const ProgramLayout& image) {
   constexpr std::size_t kImage = 4;  // batch, channels and two axes
-  return (view.card().compiled && image.shape.size() == kImage) || holds_channels_last(image);
+  return (view.card().images_last && image.shape.size() == kImage) || holds_channels_last(image);
 }
 
 struct Sides {
@@ -151,7 +157,8 @@ void lower_convolution(const OperatorView& view, KernelList& list) {
   if (!window) return;
   const ConvBackward direction = view.truth("transposed") ? ConvBackward::data : ConvBackward::none;
   add_direction(list, *window, {sides.image, filter, sides.results, is_last(view, *out)}, direction);
-  if (view.tensor("bias") && !view.card().compiled) add_bias(list, *out);
+  if (view.card().images_last && window->axes == 2 && !window->unit && !holds_channels_last(*filter)) add_filter_copy(list, *filter);
+  if (view.tensor("bias") && (!view.card().compiled || view.card().bias_first)) add_bias(list, *out);
 }
 
 void lower_convolution_gradients(const OperatorView& view, KernelList& list) {

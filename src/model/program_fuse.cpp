@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
+#include "constants/program.h"
+#include "model/program_images.h"
 #include "model/program_places.h"
 
 namespace tilecast {
@@ -102,9 +105,24 @@ FuseKind kind_of_operator(const OperatorView& view, std::string_view phase, bool
   return FuseKind::apart;
 }
 
+bool is_row_major(const ProgramLayout& layout) {
+  Count next = 1;
+  for (std::size_t i = layout.shape.size(); i-- > 0; next *= layout.shape[i])
+    if (layout.shape[i] != 1 && layout.strides[i] != next) return false;
+  return true;
+}
+// Neighbours along the last axis lie apart, those along another together.
+bool lies_across(const ProgramLayout& layout) {
+  if (layout.shape.size() < 2 || layout.shape.back() < 2 || layout.strides.back() < 2) return false;
+  for (std::size_t i = 0; i + 1 < layout.shape.size(); ++i)
+    if (layout.shape[i] > 1 && layout.strides[i] == 1) return true;
+  return false;
+}
+
 class Fuser {
  public:
-  Fuser(const ProgramFile& program, const ProgramCard& card) : program_(program), card_(card) {
+  Fuser(const ProgramFile& program, const ProgramCard& card)
+      : program_(program), card_(card), images_last_(graphs_with_images_last(program)) {
     made_.group_of_call.assign(program.calls.size(), -1);
     level_.assign(program.storages.size(), 0);
     maker_.assign(program.storages.size(), -1);
@@ -127,6 +145,7 @@ class Fuser {
       made_.inside.push_back(inline_.never_made[i] || (group >= 0 && !is_seen(static_cast<int>(i), group)));
     }
     made_.inlined = inline_.inlined;
+    find_biases();
     lay_out_storages(program_, kinds_, inline_, made_);
     return std::move(made_);
   }
@@ -136,6 +155,8 @@ class Fuser {
     int level = 0, phase = 0, graph = -1;
     Count elements = 0, results = 0;  // walked, and left by its reduction; 0: none yet
     bool columns = false;             // nothing but sums down columns
+    Count parts = 1;                  // that every sum is made of, which other kernels join
+    bool uneven = false, by_channel = false;  // parts of different lengths; sums over some channels of an image
   };
 
   FuseKind kind_of_call(const ProgramCall& call) const {
@@ -179,11 +200,31 @@ class Fuser {
     joined.calls.push_back(index), joined.reduces = joined.reduces || reduces;
     joined.scatters = joined.scatters || scatters;
     if (columns && out) joined.columns += elements_of(*out);
+    const bool in_parts = kind == FuseKind::rows && out && note_parts(index, walked, elements_of(*out), group);
     if (reduces && out && !(columns && program_.from_inductor)) states_[static_cast<std::size_t>(group)].results = elements_of(*out);
     made_.group_of_call[static_cast<std::size_t>(index)] = group;
     // What is added up here is whole only when the kernel ends.
-    const bool later = scatters || (columns && program_.from_inductor);
+    const bool later = scatters || in_parts || (columns && program_.from_inductor);
     for (const int s : call.writes) raise(s, later ? level + 1 : level), maker_[static_cast<std::size_t>(s)] = group;
+  }
+
+  // Whether sums are so few and so long that each is made of parts: what reads them comes in another kernel.
+  bool note_parts(int index, Count walked, Count results, int group) {
+    const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
+    if (call.graph < 0 || results == 0) return false;
+    const Count length = walked / results, parts = parts_of_sum(length, results, card_);
+    if (parts < 2) return false;
+    State& state = states_[static_cast<std::size_t>(group)];
+    state.parts = std::max(state.parts, parts), state.uneven = state.uneven || length % parts != 0;
+    const OperatorView view(program_, op_of(index));
+    const ProgramLayout* in = view.tensor("self");
+    constexpr std::size_t kGroups = 4;  // images, groups of channels, channels, places
+    state.by_channel = state.by_channel || (keeps_images_last(call.graph) && in && in->shape.size() == kGroups &&
+                                            view.wholes("dim") == std::vector<Count>{2, 3});
+    return true;
+  }
+  bool keeps_images_last(int graph) const {
+    return graph >= 0 && graph < static_cast<int>(images_last_.size()) && images_last_[static_cast<std::size_t>(graph)];
   }
 
   void raise(int storage, int level) {
@@ -229,6 +270,20 @@ class Fuser {
       for (const InlinedRead& read : inline_.reads[i]) readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
   }
 
+  void find_biases() {
+    made_.bias_first.assign(program_.calls.size(), false);
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+      const ProgramCall& call = program_.calls[i];
+      if (call.graph < 0 || call.writes.empty() || operator_base(op_of(static_cast<int>(i)).name) != "convolution") continue;
+      const auto& readers = readers_[static_cast<std::size_t>(call.writes.front())];
+      const auto as_it_lies = [&](int reader) {
+        const auto at = static_cast<std::size_t>(reader);
+        return kinds_[at] == FuseKind::apart || program_.calls[at].graph != call.graph;
+      };
+      made_.bias_first[i] = readers.empty() || std::any_of(readers.begin(), readers.end(), as_it_lies);
+    }
+  }
+
   // Whether anything outside the group sees what it made.
   bool is_seen(int storage, int group) const {
     if (program_.storages[static_cast<std::size_t>(storage)].dies < 0) return true;
@@ -239,12 +294,16 @@ class Fuser {
 
   struct Traffic {
     double read = 0, written = 0, narrow = 0, added = 0, work = 0;
-    double again = 0;  // read for every element out of L1: a row's or a channel's numbers
+    double again = 0;   // read for every element out of L1: a row's or a channel's numbers
+    double across = 0;  // of these, what lies across the rows that are summed
   };
   Traffic traffic_of(const FusedGroup& group) const {
     const int own = made_.group_of_call[static_cast<std::size_t>(group.calls.front())];
+    const State& state = states_[static_cast<std::size_t>(own)];
+    const bool by_rows = state.results > 0 && state.parts == 1;
     Traffic all;
     std::map<int, double> reads, writes;
+    std::set<int> across;
     const auto count = [&](std::map<int, double>& sides, double& sum, int storage, double size, double element) {
       double& known = sides[storage];
       if (size <= known) return;
@@ -257,20 +316,49 @@ class Fuser {
       const std::vector<const ProgramLayout*> results = view.results();
       if (is_one_of(operator_base(view.name()), kScattered)) all.added += scattered_bytes(view);
       all.work += inline_.work[static_cast<std::size_t>(index)];
-      for (const InlinedRead& read : reads_of(index))
-        if (maker_of(read.storage, index) != own) count(reads, all.read, read.storage, read.bytes, read.element);
+      for (const InlinedRead& read : reads_of(index)) {
+        if (maker_of(read.storage, index) == own) continue;
+        count(reads, all.read, read.storage, read.bytes, read.element);
+        if (by_rows && reads_across(read, call.graph, state.elements) && across.insert(read.storage).second)
+          all.across += read.bytes;
+      }
       for (std::size_t i = 0; i < std::min(results.size(), call.writes.size()); ++i)
-        if (results[i]->on_card && is_seen(call.writes[i], own))
+        if (results[i]->on_card && is_seen(call.writes[i], own)) {
           count(writes, all.written, call.writes[i], bytes_of(*results[i]), element_bytes(results[i]->dtype));
+          if (by_rows && writes_across(view, *results[i], call.graph) && across.insert(call.writes[i]).second)
+            all.across += bytes_of(*results[i]);
+        }
     }
-    const double walked = kParameterBytes * static_cast<double>(states_[static_cast<std::size_t>(own)].elements);
+    const double walked = kParameterBytes * static_cast<double>(state.elements);
     for (const auto& [storage, size] : reads)
       if (size * kMuchSmaller < walked) all.again += walked;
     return all;
   }
 
+  // A kernel that sums rows goes along them; what lies the other way round it reads and writes in pieces of a few elements.
+  bool reads_across(const InlinedRead& read, int graph, Count walked) const {
+    if (graph < 0 || !read.layout || !lies_across(*read.layout) || 2 * elements_of(*read.layout) < walked) return false;
+    return !(keeps_images_last(graph) && is_image(read.storage));
+  }
+  bool is_image(int storage) const {
+    const int born = program_.storages[static_cast<std::size_t>(storage)].born;
+    if (born < 0) return false;
+    constexpr std::size_t kImage = 4;
+    const ProgramLayout* made = OperatorView(program_, op_of(born)).result();
+    return made && made->shape.size() == kImage;
+  }
+  bool writes_across(const OperatorView& view, const ProgramLayout& result, int graph) const {
+    const ProgramLayout* in = view.tensor("self");
+    constexpr std::size_t kImage = 4;
+    if (graph < 0 || !in || in->shape != result.shape || !is_row_major(result) || !lies_across(*in)) return false;
+    return !(keeps_images_last(graph) && result.shape.size() == kImage);
+  }
+
   void price(FusedGroup& group) const {
     Traffic all = traffic_of(group);
+    const State& state = states_[static_cast<std::size_t>(&group - made_.groups.data())];
+    all.read += constants::kAcrossRows * all.across;
+    if (state.by_channel) all.read *= state.uneven ? constants::kUnevenParts : constants::kEvenParts;
     const bool narrow = all.narrow * 2 > all.read + all.written;
     if (group.scatters) all.written = std::max(all.written, all.added);
     KernelList list;
@@ -284,6 +372,7 @@ class Fuser {
                     group.scatters ? Manner::compiled_atomics : Manner::plain);
     if (list.empty()) return;
     if (group.columns > 0 && program_.from_inductor) add_join(list, group);
+    if (state.parts > 1) add_parts_join(list, state);
     group.kernels = std::move(list).take();
   }
 
@@ -305,6 +394,14 @@ class Fuser {
     const ProgramLayout parts{"fp32", true, {ceil_div(each, kRowsOfPart), group.columns}, {group.columns, 1}};
     if (parts.shape[0] > 1) add_reduction(list, parts, static_cast<double>(group.columns), false, card_);
   }
+  // Sums over channels that lie apart are made of parts of parts.
+  static void add_parts_join(KernelList& list, const State& state) {
+    constexpr double kSumsAndCount = 12;  // bytes: mean, squares, how many
+    const auto sums = static_cast<double>(state.results);
+    const int kernels = state.by_channel ? 3 : 1;
+    for (int i = 0; i < kernels; ++i)
+      list.add_pass("sums of parts", kSumsAndCount * sums * static_cast<double>(state.parts), kSumsAndCount * sums, 4);
+  }
   Count count_columns(const FusedGroup& group) const {
     return std::count_if(group.calls.begin(), group.calls.end(),
                          [&](int c) { return kinds_[static_cast<std::size_t>(c)] == FuseKind::columns; });
@@ -323,6 +420,7 @@ class Fuser {
   static constexpr double kBusy = 6;  // operations a byte from which a kernel is counted by both
   const ProgramFile& program_;
   ProgramCard card_;
+  std::vector<bool> images_last_;  // by graph
   FusedProgram made_;
   InlinedProgram inline_;
   std::vector<State> states_;
@@ -332,6 +430,29 @@ class Fuser {
 };
 
 }  // namespace
+
+Count parts_of_sum(Count length, Count results, const ProgramCard& card) {
+  constexpr Count kThreads = 256, kLeastEach = 32, kMostEach = 512, kShort = 8192;
+  if (results < 1 || results >= 2 * card.sms || length <= kShort) return 1;
+  const Count device = card.sms * card.threads_per_sm;
+  // The divisor next to what is wanted, if one is near enough.
+  const auto evenly = [&](Count wanted, Count near) {
+    for (Count away = 0; away < near; ++away) {
+      if (wanted > away && length % (wanted - away) == 0) return wanted - away;
+      if (length % (wanted + away) == 0) return wanted + away;
+    }
+    return wanted;
+  };
+  Count each = kLeastEach;
+  const double all = static_cast<double>(length) * static_cast<double>(results), whole = static_cast<double>(device);
+  if (all >= static_cast<double>(kMostEach) * whole) {
+    each = evenly(kMostEach, 50);
+  } else if (all > static_cast<double>(kLeastEach) * whole) {
+    const Count blocks = ceil_div(device / (2 * kThreads), results);
+    each = std::max(kLeastEach, evenly(ceil_div(length, kThreads * blocks), 30));
+  }
+  return ceil_div(length, each * kThreads);
+}
 
 FusedProgram fuse(const ProgramFile& program, const ProgramCard& card) { return Fuser(program, card).run(); }
 

@@ -25,9 +25,14 @@ struct FusedProgram {
   std::vector<int> group_of_call;  // -1: it runs by itself, or launches nothing
   std::vector<bool> inlined;       // by call: it is computed wherever it is read
   std::vector<bool> inside;        // storages that no group leaves behind, or that lie in another's place: they are never made
+  std::vector<bool> bias_first;    // by call: a convolution whose bias no kernel of the graph that reads it can add
   std::vector<int> born;           // by storage, as ProgramStorage::born; empty: as recorded
   std::vector<int> dies;           // by storage, as ProgramStorage::dies: the last kernel that reads it, or what took its place
 };
 FusedProgram fuse(const ProgramFile& program, const ProgramCard& card = {});
+
+// Of how many parts Inductor makes each of so many sums over as many elements, to have work for the whole card
+// (torch/_inductor/choices.py, reduction_split_factor, for sums along memory).
+Count parts_of_sum(Count length, Count results, const ProgramCard& card);
 
 }  // namespace tilecast

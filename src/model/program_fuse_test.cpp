@@ -68,5 +68,47 @@ TEST(ProgramFuse, AProductStandsBetween) {
   EXPECT_NE(fused.group_of_call[0], fused.group_of_call[2]);
 }
 
+// By hand of choices.py: 132 multiprocessors of 2048 threads, 270336 in all.
+TEST(ProgramFuse, FewLongSumsAreMadeOfParts) {
+  const ProgramCard h200{132, 2048, true};
+  EXPECT_EQ(parts_of_sum(524288, 264, h200), 1) << "sums enough for two on every multiprocessor";
+  EXPECT_EQ(parts_of_sum(8192, 1, h200), 1) << "too short";
+  EXPECT_EQ(parts_of_sum(65536, 128, h200), 8) << "32 elements a thread, 256 threads";
+  EXPECT_EQ(parts_of_sum(131072, 128, h200), 4) << "five parts are wanted, of 103 a thread; 128 divides the sum";
+  EXPECT_EQ(parts_of_sum(524288, 128, h200), 5) << "no divisor is near 410";
+}
+
+// A norm over 4 million numbers for two rows: sums in parts, then the rest in a kernel of its own.
+TEST(ProgramFuse, WhatReadsASumOfPartsIsAnotherKernel) {
+  const std::string wide = test_layout("fp32", "2,4194304", "4194304,1"), two = test_layout("fp32", "2,1", "1,1");
+  const std::string sizes = R"({"bytes":[33554432,8,33554432],"device":["cuda","cuda","cuda"],"role":["other","other","other"],)"
+                            R"("born":[-1,0,1],"dies":[-1,1,-1]})";
+  std::string text = test_program_text(
+      {wide, two},
+      {{"aten.mean.dim", R"([["self","tensor",0],["dim","ints",[-1]],["keepdim","bool",true]])", "[1]", "[0]", "[1]"},
+       {"aten.sub.Tensor", R"([["self","tensor",0],["other","tensor",1]])", "[0]", "[0,1]", "[2]"}},
+      sizes);
+  text.insert(text.find("\"writes\""), R"("graph":[0,0],)");
+  const auto program = program_from_json(text, "test");
+  ASSERT_TRUE(program) << program.error().line();
+  const FusedProgram fused = fuse(*program);
+  ASSERT_EQ(fused.groups.size(), 2u);
+  EXPECT_EQ(fused.groups[0].kernels.size(), 2u) << "the parts, and their sum";
+}
+
+// What a graph keeps for another dies with its last reader there, not when that graph ends.
+TEST(ProgramFuse, WhatIsKeptForGradientsIsLetGoAfterItsLastReader) {
+  std::string text = test_program_text({kRow},
+                                       {{"aten.exp", kUnary, "[0]", "[0]", "[1]"},
+                                        {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]", "[1,1]", "[2]"},
+                                        {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]", "[2,2]", "[3]"},
+                                        {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]", "[3,3]", "[4]"}},
+                                       storages("-1,0,1,2,3", "-1,3,2,3,-1", 5));
+  text.insert(text.find("\"writes\""), R"("graph":[0,1,1,1],)");
+  const auto program = program_from_json(text, "test");
+  ASSERT_TRUE(program) << program.error().line();
+  EXPECT_EQ(fuse(*program).dies[1], 1);
+}
+
 }  // namespace
 }  // namespace tilecast

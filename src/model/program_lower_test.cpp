@@ -126,9 +126,9 @@ TEST(ProgramLower, DepthwiseFilterGradientsFollowTheLayout) {
 
 // Inductor lays images of two axes out channels last, and no others.
 TEST(ProgramLower, CompiledConvolutionsOfThreeAxesAreTurned) {
-  const auto conv = [&](const std::string& image, const std::string& filter, const std::string& each) {
+  const auto conv = [&](const std::string& image, const std::string& filter, const std::string& each, bool last = true) {
     ProgramCard card;
-    card.compiled = true;
+    card.compiled = true, card.images_last = last;
     return lowered({image, filter},
                    {"aten.convolution",
                     R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[)" + each +
@@ -139,7 +139,13 @@ TEST(ProgramLower, CompiledConvolutionsOfThreeAxesAreTurned) {
   EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8", "4096,64,8,1"),
                               test_layout("fp16", "64,64,3,3", "576,9,3,1"), "1,1"))
                 .size(),
-            2u);
+            3u)
+      << "with the filter, which comes channels first";
+  EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8", "4096,64,8,1"),
+                              test_layout("fp16", "64,64,3,3", "576,9,3,1"), "1,1", false))
+                .size(),
+            5u)
+      << "a graph that leaves images as they are";
   EXPECT_EQ(kernel_names(conv(test_layout("fp16", "2,64,8,8,8", "32768,512,64,8,1"),
                               test_layout("fp16", "64,64,3,3,3", "1728,27,9,3,1"), "1,1,1"))
                 .size(),

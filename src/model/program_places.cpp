@@ -28,12 +28,30 @@ class Places {
 
   // What is read by something inlined lives until that is computed.
   void find_ends() {
+    find_graphs_ends();
     for (std::size_t i = 0; i < program_.storages.size(); ++i) {
-      int last = program_.storages[i].dies;
+      const ProgramStorage& storage = program_.storages[i];
+      int last = is_kept_for_gradients(storage) ? storage.born : storage.dies;
       if (last >= 0)
         for (const int call : readers_[i]) last = std::max(last, last_of(call));
       made_.dies.push_back(last);
     }
+  }
+  void find_graphs_ends() {
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+      const int graph = program_.calls[i].graph;
+      if (graph < 0) continue;
+      ends_.resize(std::max(ends_.size(), static_cast<std::size_t>(graph) + 1), -1);
+      ends_[static_cast<std::size_t>(graph)] = static_cast<int>(i);
+    }
+  }
+  // What one graph keeps for another is recorded as alive until that has run. PyTorch hands it over and lets go, so that it lives until
+  // it is read for the last time (torch/_functorch/_aot_autograd/runtime_wrappers.py, maybe_clear_saved_tensors).
+  bool is_kept_for_gradients(const ProgramStorage& storage) const {
+    if (!program_.from_inductor || storage.born < 0 || storage.dies < 0) return false;
+    const int made = program_.calls[static_cast<std::size_t>(storage.born)].graph;
+    const int read = program_.calls[static_cast<std::size_t>(storage.dies)].graph;
+    return made >= 0 && read >= 0 && made != read && ends_[static_cast<std::size_t>(read)] == storage.dies;
   }
   int last_of(int call) const {
     const int group = made_.group_of_call[static_cast<std::size_t>(call)];
@@ -117,6 +135,7 @@ class Places {
   FusedProgram& made_;
   std::vector<std::vector<int>> readers_;
   std::vector<int> root_;  // by storage: whose place it lies in
+  std::vector<int> ends_;  // by graph: its last call
 };
 
 }  // namespace

@@ -54,17 +54,22 @@ void lower_recurrence(const OperatorView& view, KernelList& list) {
     add_gemm(list, "gradient of the inputs", r->steps * r->batch, width, all * r->directions, format, 1);
     add_gemm(list, "gradient of input weights", all, width, r->steps * r->batch, format, r->directions);
     add_gemm(list, "gradient of state weights", all, r->hidden, r->steps * r->batch, format, r->directions);
-    // Sums of the gates' gradients over all times, a thread a gate.
-    constexpr Count kThreads = 128;
-    constexpr double kAtOnce = 12;
+    // Sums of the gates' gradients over all times: 32 numbers of the state a CTA, 32 rows at once, gate after gate
+    // (the grids and blocks of GENERIC_elementWise_bp2). Of the loads two in three wait for each other in lstm.
+    constexpr Count kThreads = 1024, kNumbers = 32;
+    constexpr double kAtOnce = 48;
     const auto rows = static_cast<double>(r->steps * r->batch);
-    list.add_grid("gradient of biases", static_cast<double>(ceil_div(all * r->directions, kThreads)), kThreads,
-                  rows * static_cast<double>(all * r->directions) * element_bytes(in.dtype), 1, rows / kAtOnce);
+    list.add_grid("gradient of biases", static_cast<double>(ceil_div(r->hidden * r->directions, kNumbers)), kThreads,
+                  rows * static_cast<double>(all * r->directions) * element_bytes(in.dtype), 1,
+                  static_cast<double>(r->gates) * rows / kAtOnce);
   }
   // Layers follow each other by one time: all but one run beside the others.
   const double beside = 1 - 1 / static_cast<double>(r->layers * r->directions);
-  add_gemm(list, "state", r->batch, backward ? r->hidden : all, backward ? all : r->hidden, format, cells);
-  list.last().manner = Manner::recurrent_product, list.last().beside = beside;
+  const Count length = backward ? all : r->hidden;
+  add_gemm(list, "state", r->batch, backward ? r->hidden : all, length, format, cells);
+  // cuDNN takes tiles of 64 for these, which are slow where sums are long; short ones wait for their launch.
+  constexpr Count kLong = 1024;
+  list.last().manner = length >= kLong ? Manner::recurrent_product : Manner::plain, list.last().beside = beside;
   const double cell = static_cast<double>(r->batch * r->hidden) * element_bytes(in.dtype);
   const auto gates = static_cast<double>(r->gates);
   KernelList one;
@@ -72,7 +77,8 @@ void lower_recurrence(const OperatorView& view, KernelList& list) {
                PointwiseOp::tanh);
   for (ProgramKernel& kernel : std::move(one).take())
     list.add(kernel.name, std::move(kernel.kernel.shape), kernel.kernel.format.name).times = cells;
-  list.last().manner = Manner::recurrent_cell, list.last().beside = beside;
+  // Plain cells have no gates to wait for.
+  list.last().manner = r->gates > 1 ? Manner::recurrent_cell : Manner::plain, list.last().beside = beside;
 }
 
 }  // namespace

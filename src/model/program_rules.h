@@ -49,7 +49,9 @@ enum class Manner : std::uint8_t {
 struct ProgramCard {
   Count sms = 132;
   Count threads_per_sm = 2048;
-  bool compiled = false;  // Inductor: images are kept channels last, biases are added by what comes after
+  bool compiled = false;     // Inductor: biases of convolutions are added by what comes after
+  bool images_last = false;  // and this graph's images are kept channels last
+  bool bias_first = false;   // ... unless what comes after reads no single numbers: a product, or what is beyond the graph
 };
 
 // One kernel of an operator.

@@ -193,15 +193,17 @@ class OnHost(TorchDispatchMode):
     """Constants that are made for the card are made on the host."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        moved = {name: torch.device("cpu") if isinstance(value, torch.device) else value
-                 for name, value in (kwargs or {}).items()}
-        return func(*args, **moved)
+        def moved(value: Any) -> Any:
+            return torch.device("cpu") if isinstance(value, torch.device) else value
+        return func(*map(moved, args), **{name: moved(value) for name, value in (kwargs or {}).items()})
 
 
 @contextlib.contextmanager
 def _constants_on_host() -> Iterator[None]:
-    """Inductor folds tensors of one value by computing that value on the card."""
+    """Inductor folds tensors of one value by computing that value on the card, and numbers that a graph holds are moved there as it
+    is traced."""
     from torch._inductor.fx_passes import joint_graph
+    from torch.fx.experimental import proxy_tensor
     folder = joint_graph.UniformValueConstantFolder
 
     def on_host(plain: Any) -> Any:
@@ -211,6 +213,12 @@ def _constants_on_host() -> Iterator[None]:
                 return plain(*args, **kwargs)
         return run
 
+    @contextlib.contextmanager
+    def real_on_host(plain: Any = proxy_tensor.unset_fake_temporarily) -> Iterator[Any]:
+        with plain() as found, OnHost():
+            yield found
+
     with mock.patch.object(folder, "__init__", on_host(folder.__init__)), \
-            mock.patch.object(folder, "_deduce_value", on_host(folder._deduce_value)):
+            mock.patch.object(folder, "_deduce_value", on_host(folder._deduce_value)), \
+            mock.patch.object(proxy_tensor, "unset_fake_temporarily", real_on_host):
         yield

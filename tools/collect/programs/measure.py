@@ -233,7 +233,8 @@ def preload() -> dict[str, str]:
                  "ViTForImageClassification", "SegformerForSemanticSegmentation", "CLIPModel",
                  "Dinov2WithRegistersModel", "ModernBertForMaskedLM", "DebertaV2ForMaskedLM", "AlbertForMaskedLM",
                  "DistilBertModel", "MixtralForCausalLM", "DeiTForImageClassification",
-                 "BartForConditionalGeneration", "ElectraForPreTraining"):
+                 "BartForConditionalGeneration", "ElectraForPreTraining", "GPTNeoXForCausalLM", "BloomForCausalLM",
+                 "SamVisionModel"):
         getattr(hf, name)
     return {"torch": torch.__version__, "torchvision": torchvision.__version__, "transformers": hf.__version__,
             "cuda": str(torch.version.cuda)}
@@ -256,7 +257,7 @@ def everything(run: Run, patience: float, eager: list[Program], compiled: list[P
 def chosen(only: str, unseen: str, also: str) -> list[list[Program]]:
     """Programs by how they are run: eager, compiled, for their traces."""
     if unseen:
-        kinds = catalogue.blind() if unseen == "blind" else catalogue.fresh()
+        kinds = {"blind": catalogue.blind, "fresh": catalogue.fresh, "untouched": catalogue.untouched}[unseen]()
         programs = kinds + [p for p in catalogue.everything() if p.name in also.split(",")]
         return [[p for p in programs if p.engine == engine] for engine in ("eager", "compile")] + [[]]
     words = [word for word in only.split(",") if word]
@@ -270,8 +271,8 @@ def main() -> None:
     parser.add_argument("--budget-seconds", type=float, default=560.0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", default="", help="names that contain one of these words, separated by commas")
-    parser.add_argument("--unseen", choices=("blind", "fresh"), default="",
-                        help="the kinds that nothing was chosen by, and those of --also")
+    parser.add_argument("--unseen", choices=("blind", "fresh", "untouched"), default="",
+                        help="the kinds of one of the later sets, and those of --also")
     parser.add_argument("--also", default="", help="with --unseen: full names of other programs, separated by commas")
     parser.add_argument("--patience", type=float, default=COMPILE_PATIENCE, help="seconds the compiler may take")
     parser.add_argument("--code", action="store_true", help="keep what the compiler wrote, in code.zip")
