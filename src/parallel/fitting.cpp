@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/recomputation.h"
+
 namespace tilecast {
 namespace {
 
@@ -23,11 +25,13 @@ void add_batches(std::vector<Change>& changes, const ParallelRun& run) {
 }
 
 void add_state(std::vector<Change>& changes, const ParallelRun& run) {
-  for (const Recompute recompute : {Recompute::selective, Recompute::operators, Recompute::alternate, Recompute::full}) {
+  std::vector<Recomputation> ways = {Recompute::selective, Recompute::operators, Recompute::alternate, Recompute::full};
+  if (const auto* spec = std::get_if<ModelSpec>(&run.run.model)) ways.push_back(light_recomputation(*spec));
+  for (const Recomputation& recompute : ways) {
     if (recompute == run.run.training.options.recompute) continue;
     ParallelRun again = run;
     again.run.training.options.recompute = recompute;
-    changes.push_back({fmt::format("recompute {}", name_of(recompute)), std::move(again)});
+    changes.push_back({"recompute " + text_of(recompute), std::move(again)});
   }
   for (const Sharding sharding : {Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
     if (sharding <= run.layout.sharding || run.layout.replicas() == 1) continue;
