@@ -111,7 +111,8 @@ class FusedCasts final : public CastWriter {
   void forward(const Operator& op, const CastOperand& input, const CastOperand& weight) override {
     // A frozen product has no use for its input later on.
     if (done_.insert(input.tensor).second) cast(op.name + ".cast_input", input, !op.weights.frozen, 1);
-    if (!op.weights.frozen) cast(op.name + ".cast_weight", weight, true, 1 / micro_batches_);
+    const bool cast_before = op.weights.matrix == 0;  // what runs again owns nothing: its weights were cast and are kept
+    if (!op.weights.frozen && !cast_before) cast(op.name + ".cast_weight", weight, true, 1 / micro_batches_);
   }
   void input_gradient(const Operator& op, const CastOperand& grad, const CastOperand&) override {
     if (done_.insert(grad.tensor).second) cast(op.name + ".cast", grad, !op.weights.frozen, 1);
@@ -272,7 +273,8 @@ class NarrowSection {
   void place(const Operator& op, const Gemm& g, Operator& product) {
     if (section_.pass == Pass::forward || section_.recomputed) {
       product.wgmma_longer = recipe_.forward_longer;
-      casts_->forward(op, {first(op, 0), g.m, g.k}, {-1, g.n, g.k});
+      // Grouped products read the weights of all their experts.
+      casts_->forward(op, {first(op, 0), g.m, g.k}, {-1, std::max(g.n, op.weights.matrix / std::max<Count>(1, g.k)), g.k});
       return out_.keep(product);
     }
     if (!op.weight_gradient) {  // [m, k] of grads [m, n] and weights [n, k]

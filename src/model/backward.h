@@ -8,7 +8,7 @@
 namespace tilecast {
 
 struct TrainingOptions {
-  Recomputation recompute;
+  Recomputation recompute = {};
   // A layer that runs again stops once all that gradients read is there: before its last product, whose result only the
   // next layer read (torch.utils.checkpoint, not reentrant, from 2.1 on: "early stop"; torch.compile drops it as dead).
   bool stops_early = true;

@@ -58,6 +58,7 @@ bool is_latent(const Section& section) {
 }
 
 bool belongs(const Operator& op, const Section& section, RecomputeModule module) {
+  if (op.spelling == Spelling::dropout && !is_attention(op)) return false;  // behind the block, not part of it
   switch (module) {
     case RecomputeModule::core_attn: return is_attention(op);
     case RecomputeModule::layernorm: return op.role == Role::block_norm;
