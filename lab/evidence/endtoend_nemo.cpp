@@ -165,13 +165,31 @@ Result<TrainingAsked> training_asked(const TableRow& row, std::map<std::string, 
 struct ExpertPreset {
   bool graphs = true;          // cuda_graph_impl
   bool token_dispatch = true;  // moe_flex_dispatcher_backend: hybrid-EP or DeepEP; else "alltoall"
-  Recompute recompute = Recompute::none;
+  Recomputation recompute = {};  // recompute_modules
 };
-ExpertPreset preset_of(const TableRow& row, const Gpu& gpu, const RankLayout& layout, Count micro) {
+
+// Which modules run again; of presets that changed with a release, as the last one has them.
+Recomputation recomputed_in(const std::string& model, const Gpu& gpu, const RankLayout& layout, TrainPrecision precision) {
+  using enum RecomputeModule;
+  const bool h100 = gpu.name == "H100-SXM", b200 = gpu.name == "B200";
+  if (model == "GPT OSS 120B") {  // but for one iteration in one graph
+    const bool whole_graph = !h100 && !b200 && precision == TrainPrecision::mxfp8;
+    return whole_graph ? Recomputation() : Recomputation({layernorm, moe_act});
+  }
+  if (!model.starts_with("DeepSeekV3")) return {};
+  if (h100) return Recomputation({mla_up_proj, mlp});
+  if (b200 && layout.pp == 8 && precision == TrainPrecision::nvfp4) return Recomputation({mla_up_proj, layernorm, moe_act});
+  if (b200 && layout.pp == 8) return Recomputation({mla_up_proj, mlp});
+  return precision == TrainPrecision::fp8_current && !b200 ? Recomputation({mlp}) : Recomputation({mla_up_proj});
+}
+
+ExpertPreset preset_of(const TableRow& row, const Gpu& gpu, const RankLayout& layout, Count micro,
+                       TrainPrecision precision) {
   const std::string& model = row["model"];
   const bool h100 = gpu.name == "H100-SXM", b200 = gpu.name == "B200";
-  if (!h100 && !b200) return {};
   ExpertPreset preset;
+  preset.recompute = recomputed_in(model, gpu, layout, precision);
+  if (!h100 && !b200) return preset;
   if (model == "Qwen3_235B_a22B" || model == "GPT OSS 120B") preset.graphs = preset.token_dispatch = false;
   if (model == "Qwen3_30B_a3B") preset.graphs = b200 && micro > 1;
   if (model.starts_with("DeepSeekV3")) preset.graphs = b200 && layout.pp == 8;
@@ -203,7 +221,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   if (run.training.options.precision == TrainPrecision::nvfp4) own.tensor_overlap = TensorOverlap::backward;
   bool by_kernels = run.training.options.precision != TrainPrecision::none;
   if (bridge && own.ep > 1) {
-    const ExpertPreset preset = preset_of(row, asked->cluster.gpu, own, micro);
+    const ExpertPreset preset = preset_of(row, asked->cluster.gpu, own, micro, run.training.options.precision);
     by_kernels = by_kernels && preset.token_dispatch;
     run.training.options.recompute = preset.recompute;
     if (!preset.graphs) run.engine.kind = EngineKind::pytorch;

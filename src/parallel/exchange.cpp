@@ -88,8 +88,12 @@ class ExchangeWriter {
     const double own = tokens_ * kv_width * element_;
     if (at_.layout.context == ContextScheme::ring) {
       add("keys and values", Axis::context, CollectiveOp::send_recv, own, Pass::forward, cp - 1, true);
-      // Backward, the keys travel the ring again, and their gradients with them.
-      if (trains_) add("key gradients", Axis::context, CollectiveOp::send_recv, 2 * own, Pass::backward, cp - 1, true);
+      if (!trains_) return;
+      // Backward, the keys travel the ring again, and their gradients with them: those of the last round are known when
+      // attention ends, and the projections wait for them.
+      add("keys and values again", Axis::context, CollectiveOp::send_recv, own, Pass::backward, cp - 1, true);
+      if (cp > 2) add("key gradients", Axis::context, CollectiveOp::send_recv, own, Pass::backward, cp - 2, true);
+      add("last key gradients", Axis::context, CollectiveOp::send_recv, own, Pass::backward);
       return;
     }
     if (at_.layout.context == ContextScheme::all_to_all) return by_heads(own, query_width * tokens_ * element_);
