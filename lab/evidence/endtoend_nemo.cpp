@@ -171,7 +171,8 @@ struct ExpertPreset {
 };
 
 // Which modules run again; of presets that changed with a release, as the last one has them.
-Recomputation recomputed_in(const std::string& model, const Gpu& gpu, const RankLayout& layout, TrainPrecision precision) {
+Recomputation recomputed_in(const std::string& model, const Gpu& gpu, const RankLayout& layout,
+                            TrainPrecision precision) {
   using enum RecomputeModule;
   const bool h100 = gpu.name == "H100-SXM", b200 = gpu.name == "B200";
   if (model == "GPT OSS 120B") {  // but for one iteration in one graph
@@ -180,7 +181,8 @@ Recomputation recomputed_in(const std::string& model, const Gpu& gpu, const Rank
   }
   if (!model.starts_with("DeepSeekV3")) return {};
   if (h100) return Recomputation({mla_up_proj, mlp});
-  if (b200 && layout.pp == 8 && precision == TrainPrecision::nvfp4) return Recomputation({mla_up_proj, layernorm, moe_act});
+  if (b200 && layout.pp == 8 && precision == TrainPrecision::nvfp4)
+    return Recomputation({mla_up_proj, layernorm, moe_act});
   if (b200 && layout.pp == 8) return Recomputation({mla_up_proj, mlp});
   return precision == TrainPrecision::fp8_current && !b200 ? Recomputation({mlp}) : Recomputation({mla_up_proj});
 }

@@ -161,12 +161,12 @@ TEST(KeptActivations, OfALossInPlaceAreSixBytesALogit) {
   EXPECT_GT(memory_of(many).activations.base() - memory_of(few).activations.base(), 10 * more);
 }
 
-// Every token goes to two of eight experts, of which the rank has all: inputs, both products' results, the activation.
+// Every token goes to two of eight experts, of which the rank has all: inputs, the first product's result, the activation.
 TEST(KeptActivations, OfExpertsAreThoseOfTheTokensSentThere) {
   const double one = memory_of(megatron(tiny(2, 8), 2)).activations.base();
   const double two = memory_of(megatron(tiny(3, 8), 2)).activations.base();
   constexpr double h = kHidden;
-  const double routed = 2 * kTokens * (h + 4 * h + 4 * h + h) * 2;
+  const double routed = 2 * kTokens * (h + 4 * h + 4 * h) * 2;
   const double attention = kTokens * h * (2 + 2 + 6 + 2 + 1 + 2 + 1) + 4 * kHeads * kTokens;
   const double layer = two - one;
   EXPECT_GT(layer, attention + routed);
