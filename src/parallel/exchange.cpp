@@ -47,7 +47,8 @@ class ExchangeWriter {
   double stream() const { return tokens_ * hidden_ * element_; }
 
   // Around a block whose work tensor parallel ranks share: they start from the same tokens and sum what they get.
-  // `last`: nothing of the layer follows it, so that a layer that stops early sums nothing there again. `modules`: those of selective recomputation that it is part of.
+  // `last`: nothing of the layer follows it, so that a layer that stops early sums nothing there again.
+  // `modules`: those of selective recomputation that it is part of.
   void around_block(const std::string& name, bool last, std::initializer_list<RecomputeModule> modules) {
     const double rerun = again(modules);
     const bool by_module = at_.training.options.recompute.kind == Recompute::selective;  // which run to their end
