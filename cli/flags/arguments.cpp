@@ -22,7 +22,7 @@ std::string type_name(const Argument& about) {
     case ArgumentKind::size: return "SIZE";
     case ArgumentKind::text: return "TEXT";
     case ArgumentKind::choice: return join(about.choices, "|");
-    case ArgumentKind::list: return "TEXT,...";
+    case ArgumentKind::list: return about.choices.empty() ? "TEXT,..." : join(about.choices, "|") + ",...";
     case ArgumentKind::counts: return "COUNT,...";
   }
   return "";

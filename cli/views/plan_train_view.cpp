@@ -27,7 +27,11 @@ std::string step_text(const TrainingPlanResult& p) {
          (p.left_out.empty() ? "" : " (the text part alone, without " + join(p.left_out, ", ") + ")");
 }
 
-std::string layout_text(const PlannedTraining& t) { return t.layout + (t.recompute ? ", recompute" : ""); }
+std::string layout_text(const PlannedTraining& t) {
+  if (t.recompute == Recompute::none) return t.layout;
+  const std::vector<std::string> modules = t.recompute.names();
+  return t.layout + ", recompute" + (modules.empty() ? "" : " " + join(modules, "+"));
+}
 
 std::string days_text(double days) { return text_of(seconds(86'400 * days)); }
 

@@ -235,7 +235,7 @@ struct PlannedTraining {
   bool overlap = true;
   std::string layout;  // all of it in words: "tp 8, pp 2, dp 4"
   Count micro_batch = 1;
-  bool recompute = false;  // activations of layers are computed again
+  Recomputation recompute = {};  // what is computed again: as little as makes the layout fit
   Seconds step, bubble, exposed;
   Interval interval;  // of the step, 80 %
   double tokens_per_second = 0;

@@ -4,7 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tilecast/units.h"
 
@@ -56,13 +59,13 @@ constexpr const auto& enum_names(EngineEra) { return kEngineEraNames; }
 
 // Whose attention PyTorch runs.
 enum class AttentionForm : std::uint8_t {
-  fused,     // what scaled_dot_product_attention picks on the card
-  eager,     // products and a softmax, as models write them
-  math,      // the same as scaled_dot_product_attention falls back to them, in fp32, where no fused kernel takes the mask
-  flash2,    // FlashAttention 2
-  flash3,    // FlashAttention 3: Hopper
-  flash4,    // FlashAttention 4: data-centre Blackwell
-  cudnn,     // cuDNN, as Transformer Engine and Megatron have it from Hopper on
+  fused,   // what scaled_dot_product_attention picks on the card
+  eager,   // products and a softmax, as models write them
+  math,    // the same as scaled_dot_product_attention falls back to them, in fp32, where no fused kernel takes the mask
+  flash2,  // FlashAttention 2
+  flash3,  // FlashAttention 3: Hopper
+  flash4,  // FlashAttention 4: data-centre Blackwell
+  cudnn,   // cuDNN, as Transformer Engine and Megatron have it from Hopper on
   xformers,  // CUTLASS kernels of xFormers, PyTorch's "efficient"
   ck,        // AMD: Composable Kernel, as ROCm's FlashAttention 2
   aiter,     // AMD: AITER's kernels in assembly
@@ -84,14 +87,57 @@ constexpr const auto& enum_names(MixedPrecision) { return kMixedPrecisionNames; 
 enum class Recompute : std::uint8_t {
   none,       // every activation that a gradient needs is kept
   full,       // of a repeated layer only its input is kept; the layer runs forward again before its gradients
-  selective,  // attention's core alone runs again (Megatron's core_attn)
+  selective,  // modules of a layer run again (Megatron's selective granularity): attention's core, unless others are
+              // named
   operators,  // attention and every second product are kept, all else runs again (torchtitan's option "op")
-  alternate,  // every second layer as in full (torchtitan's option 2)
+  alternate,  // every second layer, or every n-th one, as in full (torchtitan's option 2 and other numbers)
 };
 inline constexpr std::array<std::string_view, 5> kRecomputeNames = {"none", "full", "selective", "operators",
                                                                     "alternate"};
 constexpr std::string_view name_of(Recompute r) { return kRecomputeNames[static_cast<std::size_t>(r)]; }
 constexpr const auto& enum_names(Recompute) { return kRecomputeNames; }
+
+// Parts of a layer that run again alone, by the names of Megatron-Core's --recompute-modules. Of core_attn, mlp, moe
+// and shared_experts what they read stays, and what they hand on where others keep it; of layernorm, mla_up_proj and
+// moe_act the result goes too and is computed again before those who read it learn ("output-discarding").
+enum class RecomputeModule : std::uint8_t {
+  core_attn,       // attention itself, without its projections
+  layernorm,       // the norms in front of a layer's blocks
+  mla_up_proj,     // latent attention: norms of the latent vectors, products from them to heads, rotations
+  mlp,             // dense feed-forward blocks
+  moe,             // mixtures of experts whole: router, exchanges, experts, shared experts
+  moe_act,         // the activation between the experts' products
+  shared_experts,  // those of all tokens
+};
+inline constexpr std::array<std::string_view, 7> kRecomputeModuleNames = {
+    "core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"};
+constexpr std::string_view name_of(RecomputeModule m) { return kRecomputeModuleNames[static_cast<std::size_t>(m)]; }
+constexpr const auto& enum_names(RecomputeModule) { return kRecomputeModuleNames; }
+
+// What runs forward again before its gradients, all of it.
+struct Recomputation {
+  Recompute kind = Recompute::none;
+  std::array<bool, kRecomputeModuleNames.size()> modules = {true};  // of selective; by itself it is attention's core
+  Count every = 2;                                                  // of alternate: one layer in so many
+
+  constexpr Recomputation() = default;
+  constexpr Recomputation(Recompute k) : kind(k) {}  // what a kind means where nothing else is said
+  constexpr explicit Recomputation(std::initializer_list<RecomputeModule> list) : kind(Recompute::selective) {
+    modules = {};
+    for (const RecomputeModule m : list) modules[static_cast<std::size_t>(m)] = true;
+  }
+  constexpr bool runs(RecomputeModule m) const {
+    return kind == Recompute::selective && modules[static_cast<std::size_t>(m)];
+  }
+  // Of selective: which; of others none.
+  std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (std::size_t i = 0; i < modules.size(); ++i)
+      if (runs(static_cast<RecomputeModule>(i))) list.emplace_back(kRecomputeModuleNames[i]);
+    return list;
+  }
+  constexpr bool operator==(const Recomputation&) const = default;
+};
 
 // How a micro-batch's gradients of weights join those before.
 enum class GradientSum : std::uint8_t {

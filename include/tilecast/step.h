@@ -55,7 +55,9 @@ struct StepQuery {
 
   // train: whose defaults hold for everything below that is not given (docs/parallel.md).
   std::optional<Framework> framework = {};
-  std::optional<Recompute> recompute = {};  // empty: the framework's, else none
+  std::optional<Recompute> recompute = {};          // empty: the framework's, else none
+  std::vector<std::string> recompute_modules = {};  // of selective: names of RecomputeModule; empty: attention's core
+  std::optional<Count> recompute_every = {};        // of alternate: one layer in so many; empty: two
   TrainingOptimizer optimizer = TrainingOptimizer::adamw;
   std::optional<MixedPrecision> mixed = {};  // empty: the framework's, else none
   Offload offload = Offload::none;

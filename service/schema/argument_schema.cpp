@@ -80,6 +80,7 @@ Json plain_schema(const Argument& about) {
     case ArgumentKind::list:
       schema["type"] = {"array", "string", "number"};
       schema["items"] = Json{{"type", Json{"string", "number"}}};
+      if (!about.choices.empty()) schema["items"] = Json{{"type", "string"}, {"enum", about.choices}};
       break;
     case ArgumentKind::counts:
       schema["type"] = {"array", "integer", "string"};

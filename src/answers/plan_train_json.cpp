@@ -58,7 +58,8 @@ std::string plan_train_json(const TrainingPlanResult& p) {
   for (const PlannedTraining& t : p.ranked)
     ranked.push_back({{"layout", layout_json(t)},
                       {"micro_batch", t.micro_batch},
-                      {"recompute", t.recompute ? "full" : "none"},
+                      {"recompute", name_of(t.recompute.kind)},
+                      {"recompute_modules", t.recompute.names()},
                       {"step_ms", in_milliseconds(t.step)},
                       {"interval_ms", {in_milliseconds(t.interval.low), in_milliseconds(t.interval.high)}},
                       {"tokens_per_second", t.tokens_per_second},

@@ -137,9 +137,16 @@ void Declare::add(T& field, Argument about) {
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     about.kind = ArgumentKind::list;
     bound.get = [&field] { return joined(field); };
-    bound.set = [&field, repeated = about.repeated](std::string_view text) -> Status {
-      if (!repeated) field.clear();
-      for (std::string& part : parts_of(text)) field.push_back(std::move(part));
+    bound.set = [&field, about](std::string_view text) -> Status {
+      std::vector<std::string> parts = parts_of(text);
+      for (std::string& part : parts) {
+        if (about.choices.empty()) continue;
+        const auto chosen = choice_value(about, part);
+        if (!chosen) return chosen.error();
+        part = about.choices[*chosen];
+      }
+      if (!about.repeated) field.clear();
+      for (std::string& part : parts) field.push_back(std::move(part));
       return Ok{};
     };
   } else {

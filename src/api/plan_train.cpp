@@ -93,7 +93,7 @@ PlannedTraining described(const PlannedLayout& p) {
   t.sharding = name_of(l.sharding), t.shard_group = l.shard_group, t.overlap = l.overlap;
   t.layout = text_of(l);
   t.micro_batch = p.run.micro_batch;
-  t.recompute = p.run.run.training.options.recompute == Recompute::full;
+  t.recompute = p.run.run.training.options.recompute;
   t.step = p.step, t.bubble = p.bubble, t.exposed = p.exposed, t.interval = p.interval;
   t.tokens_per_second = p.tokens_per_second, t.utilisation = p.utilisation;
   t.memory = p.memory;

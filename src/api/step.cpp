@@ -235,10 +235,23 @@ void declare_engine(Declare& list, StepQuery& q) {
   list.add(q.recompute,
            {.name = "recompute",
             .help = "train: what is computed again in the backward pass: full, whole layers; alternate, every second "
-                    "one; selective, attention alone; operators, all but attention and every second product",
+                    "one; selective, attention alone or modules; operators, all but attention and every second product",
             .example = "full",
             .fallback = "none",
             .scopes = {kTraining}});
+  list.add(q.recompute_modules,
+           {.name = "recompute-modules",
+            .help = "train: parts of layers that are computed again, as Megatron-Core names them (docs/training.md)",
+            .example = "layernorm,mlp",
+            .choices = {kRecomputeModuleNames.begin(), kRecomputeModuleNames.end()},
+            .scopes = {kTraining, {"recompute", {"", "selective"}}}});
+  list.add(q.recompute_every, {.name = "recompute-every",
+                               .help = "train: of so many layers one is computed again whole",
+                               .example = "4",
+                               .fallback = "2",
+                               .least = 1,
+                               .most = kMost,
+                               .scopes = {kTraining, {"recompute", {"", "alternate"}}, {"recompute-modules", {""}}}});
   list.add(q.optimizer,
            {.name = "optimizer", .help = "train: which optimizer", .example = "sgd", .scopes = {kTraining}});
   list.add(q.mixed,

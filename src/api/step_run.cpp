@@ -10,6 +10,7 @@
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
+#include "model/recomputation.h"
 #include "parallel/framework.h"
 #include "serve/plan.h"
 #include "support/text.h"
@@ -99,9 +100,40 @@ FrameworkRecipe recipe_for(const StepQuery& q) {
   return plain;
 }
 
+// Naming modules, or layers, says which kind it is.
+Recomputation recomputation_of(const StepQuery& q, const FrameworkRecipe& recipe) {
+  if (!q.recompute_modules.empty()) {
+    Recomputation by_module(std::initializer_list<RecomputeModule>{});
+    for (std::size_t i = 0; i < kRecomputeModuleNames.size(); ++i)
+      by_module.modules[i] = std::find(q.recompute_modules.begin(), q.recompute_modules.end(),
+                                       kRecomputeModuleNames[i]) != q.recompute_modules.end();
+    return by_module;
+  }
+  Recomputation recompute = q.recompute ? Recomputation(*q.recompute) : recipe.recompute;
+  if (q.recompute_every) recompute = Recompute::alternate, recompute.every = *q.recompute_every;
+  return recompute;
+}
+
+// Whether the model has what is to run again by itself.
+Status check_modules(const StepQuery& q, const Model& model) {
+  const auto* spec = std::get_if<ModelSpec>(&model);
+  if (q.recompute_modules.empty()) return Ok{};
+  if (!spec)
+    return field_error("recompute-modules", "needs a model known by its configuration, not a graph of given shapes",
+                       "recompute full, or leave it out");
+  const std::vector<RecomputeModule> known = modules_in(*spec);
+  std::vector<std::string> names;
+  for (const RecomputeModule m : known) names.emplace_back(name_of(m));
+  for (const std::string& module : q.recompute_modules)
+    if (std::find(names.begin(), names.end(), module) == names.end())
+      return field_error("recompute-modules", fmt::format("layers of {} have no {}", spec->name, module),
+                         fmt::format("it has {}", join(names, ", ")));
+  return Ok{};
+}
+
 TrainingSetup training_of(const StepQuery& q, const FrameworkRecipe& recipe) {
   TrainingSetup t;
-  t.options.recompute = q.recompute.value_or(recipe.recompute);
+  t.options.recompute = recomputation_of(q, recipe);
   t.options.gradient_sum = recipe.gradient_sum;
   t.options.stops_early = recipe.stops_early;
   switch (q.optimizer) {
@@ -238,8 +270,10 @@ Result<Run> run_of(const StepQuery& query, const Model& model) {
   auto engine = engine_of(query, model);
   if (!engine) return std::move(engine).error();
   Run run{model, *std::move(workload), *std::move(engine), training_of(query, recipe_for(query))};
-  if (query.mode == Mode::train)
+  if (query.mode == Mode::train) {
+    if (auto fine = check_modules(query, model); !fine) return std::move(fine).error();
     if (auto fine = apply(query.train, run); !fine) return std::move(fine).error();
+  }
   return run;
 }
 

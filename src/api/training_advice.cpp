@@ -7,6 +7,7 @@
 #include "api/training_runs.h"
 #include "cluster/fabric.h"
 #include "cluster/registry.h"
+#include "model/recomputation.h"
 #include "parallel/fitting.h"
 
 namespace tilecast {
@@ -15,9 +16,9 @@ namespace {
 double tokens_in_step(const ParallelRun& run) { return real(run.run.workload.tokens()); }
 
 std::string layout_and_batch(const ParallelRun& run) {
-  const Recompute recompute = run.run.training.options.recompute;
+  const Recomputation& recompute = run.run.training.options.recompute;
   return fmt::format("{}, micro-batch {}{}", text_of(run.layout), run.micro_batch,
-                     recompute == Recompute::none ? "" : fmt::format(", recompute {}", name_of(recompute)));
+                     recompute == Recompute::none ? "" : ", recompute " + text_of(recompute));
 }
 
 // Changes of the best layout, each by what a token takes with it over what it takes without.

@@ -81,6 +81,33 @@ TEST_F(TrainingLaws, FewerBytesAreNeverSlower) {
   }
 }
 
+// Every further module: no more memory, no less time. All of them keep more than whole layers do, which keep their
+// input alone, and take no longer: projections into and out of attention are part of none.
+TEST_F(TrainingLaws, RecomputingMoreTakesNoMoreMemoryAndNoLessTime) {
+  for (const Asked& asked : kTrainings) {
+    StepQuery q = query_of(asked, nodes(450, 50));
+    q.recompute = Recompute::none;
+    const auto memory = [](const StepForecast& f) { return f.memory.need.activations; };
+    StepForecast last = answer(q);
+    q.recompute = {};
+    const bool experts = asked.ep > 1;
+    for (const char* module : {"core_attn", "layernorm", experts ? "moe_act" : "mlp", experts ? "moe" : ""}) {
+      if (!*module) continue;
+      q.recompute_modules.emplace_back(module);
+      const StepForecast now = answer(q);
+      EXPECT_LE(memory(now), memory(last) * kRounding) << asked.model << ", " << module;
+      EXPECT_GE(now.time * kRounding, last.time) << asked.model << ", " << module;
+      last = now;
+    }
+    q.recompute_modules.clear(), q.recompute = Recompute::full;
+    const StepForecast full = answer(q);
+    EXPECT_LE(memory(full), memory(last) * kRounding) << asked.model;
+    EXPECT_GE(full.time * kRounding, last.time) << asked.model;
+    q.recompute = {}, q.recompute_every = 1;
+    EXPECT_NEAR(answer(q).time / full.time, 1, 1e-9) << asked.model;
+  }
+}
+
 TEST_F(TrainingLaws, MoreOverlapIsNeverSlower) {
   for (const Asked& asked : kTrainings)
     for (const double between : {5.0, 50.0}) {

@@ -184,6 +184,8 @@ void add_training(List& list) {
   list.add(kCompiledTurn);
   list.add(kCompiledBoth);
   list.add(kCompiledRescale);
+  list.add(kRingRound);
+  list.add(kRingOnce);
   list.add(kNf4Bits);
   list.add(kNanotronKernels);
 }

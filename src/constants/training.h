@@ -44,6 +44,22 @@ inline constexpr Number kCompiledRescale{
     "Inductor's scaling of a product by rows and columns, which computes both scales "
     "anew for every number, over a copy of it",
     "data/measurements/h200_training_kernels.csv.gz, 8b with 8192 tokens, fp8_row"};
+inline constexpr Number kRingRound{"context.ring_round",
+                                   16,
+                                   "B",
+                                   published,
+                                   "moved for each number of attention's result in each round of a ring: forward the "
+                                   "round's result read, the sum in fp32 "
+                                   "read and written; backward two gradients of queries read and one written",
+                                   "Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction, and dq of "
+                                   "AttnFuncWithCPAndKVP2P.backward"};
+inline constexpr Number kRingOnce{
+    "context.ring_once",
+    2,
+    "B",
+    published,
+    "... and once: the first round reads no sum, the last is narrowed",
+    "Transformer Engine, context_parallel.py: flash_attn_fwd_out_correction_init, out.to(dtype)"};
 inline constexpr Number kNf4Bits{
     "qlora.bits",
     4.127,

@@ -6,6 +6,7 @@
 #include "constants/engine.h"
 #include "constants/training.h"
 #include "engine/narrow.h"
+#include "model/recomputation.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -97,13 +98,30 @@ std::vector<double> copies_of_tensors(const Section& section) {
   return copies;
 }
 
+// What of a run decides how much of its tensors is kept.
+struct Keeping {
+  const Precision& precision;
+  bool compiled = false;
+  const NarrowRecipe* narrow = nullptr;  // inputs of products are kept as they were cast
+  bool weighs_inside = false;  // experts' weights are multiplied with their activations, not with their results
+};
+Keeping keeping_of(const EngineOptions& engine, const NarrowRecipe* narrow) {
+  // Megatron-Core's TEGroupedMLP: weighted_bias_swiglu_impl.
+  return {engine.precision, engine.kind == EngineKind::compile, narrow, engine.fused_layers};
+}
+
 // Experts as one kernel keep what their products read and what came out, of every token sent to the rank: tokens
-// as they were sorted, the first product's result, the activation's, the second product's.
-Bytes saved_by_experts(const Moe& moe, const Precision& p) {
+// as they were sorted, the first product's result, the activation's, the second product's where it is weighed.
+// `without_activation`: the activation's runs again.
+Bytes saved_by_experts(const Moe& moe, const Keeping& how, bool without_activation) {
+  const Precision& p = how.precision;
   const double rows = static_cast<double>(moe.tokens * moe.topk) * static_cast<double>(moe.local_experts()) /
                       static_cast<double>(moe.experts);
   const auto inter = static_cast<double>(moe.local_inter());
-  const double width = 2 * static_cast<double>(moe.hidden) + (moe.gated ? 3 : 2) * inter;
+  const auto hidden = static_cast<double>(moe.hidden);
+  const double cast = how.narrow ? how.narrow->product.activation_bits / p.activation.activation_bits : 1;
+  const double read = cast * (hidden + (without_activation ? 0 : inter));
+  const double width = read + (moe.gated ? 2 : 1) * inter + (how.weighs_inside ? 0 : hidden);
   return bytes(rows * width * p.activation.activation_bits / 8);
 }
 
@@ -127,11 +145,11 @@ std::vector<double> kept_widths(const Section& section, const Precision& p, cons
 }
 
 // What one run of a section leaves behind for its gradients; nothing of what runs again.
-Bytes saved_bytes(const Section& section, const Precision& p, bool compiled, const NarrowRecipe* narrow,
-                  Recompute recompute = Recompute::none) {
+Bytes saved_bytes(const Section& section, const Keeping& how, const Recomputation& recompute = {}) {
+  const Precision& p = how.precision;
   Bytes sum = bytes(0);
-  const std::vector<double> copies = copies_of_tensors(section), widths = kept_widths(section, p, narrow);
-  for (int t : kept_tensors(section, recompute, compiled))
+  const std::vector<double> copies = copies_of_tensors(section), widths = kept_widths(section, p, how.narrow);
+  for (int t : kept_tensors(section, recompute, how.compiled))
     sum += size_of(section.tensors[static_cast<std::size_t>(t)], p) * copies[static_cast<std::size_t>(t)] *
            widths[static_cast<std::size_t>(t)];
   const std::vector<bool> again = operators_again(section, recompute);
@@ -141,7 +159,8 @@ Bytes saved_bytes(const Section& section, const Precision& p, bool compiled, con
     if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
     if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
       sum += bytes(4.0 * static_cast<double>(a->heads * (a->lens.empty() ? a->batch * a->q_len : 0)));
-    if (const auto* moe = std::get_if<Moe>(&op.shape)) sum += saved_by_experts(*moe, p);
+    if (const auto* moe = std::get_if<Moe>(&op.shape))
+      sum += saved_by_experts(*moe, how, repeats_activation_alone(op, section, recompute));
     if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && op.spelling != Spelling::in_place_loss)
       sum += bytes(4.0 * static_cast<double>(loss->rows * loss->cols));                 // log-softmax in fp32
     if (p.mixed == MixedPrecision::autocast && std::holds_alternative<Gemm>(op.shape))  // the cast weights are kept
@@ -167,23 +186,26 @@ bool overwrites_logits(const Section& section) {
 }
 
 // A loss' gradient follows at once, whatever the schedule: of it one micro-batch is there at a time.
-TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute recompute, bool compiled,
-                           double micro_batches, bool offloaded, const NarrowRecipe* narrow) {
+TrainingPeak training_peak(const Graph& graph, const Keeping& how, const Recomputation& recompute, double micro_batches,
+                           bool offloaded) {
+  const Precision& p = how.precision;
   Bytes kept = bytes(0), transient = bytes(0), layer = bytes(0);
   for (const Section& section : graph.sections) {
-    const bool again = recompute != Recompute::none && section.repeats > 1;
-    const Bytes saved = saved_bytes(section, p, compiled, narrow);
+    const bool again = recompute != Recompute::none && is_layer(section);
+    const Bytes saved = saved_bytes(section, how);
     const Bytes input = section.tensors.empty() ? bytes(0) : size_of(section.tensors.front(), p);
+    const auto every = static_cast<double>(recompute.every);
     const Bytes left = !again                              ? saved
-                       : recompute == Recompute::full      ? input
-                       : recompute == Recompute::alternate ? (input + saved) / 2.0  // one layer of two
-                                                           : saved_bytes(section, p, compiled, narrow, recompute);
+                       : recompute.kind == Recompute::full ? input
+                       : recompute.kind == Recompute::alternate
+                           ? (input + saved * (every - 1)) / every  // one in so many
+                           : saved_bytes(section, how, recompute);
     // Of what the host holds, the layer at work and its neighbour are on the card.
     const double runs = has_loss(section) ? 1 : static_cast<double>(section.repeats) * micro_batches;
     kept += left * (offloaded && section.repeats > 1 ? std::min(2.0, runs) : runs);
     // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
     // tensors come back for a while.
-    const bool in_part = recompute == Recompute::selective || recompute == Recompute::operators;
+    const bool in_part = recompute.kind == Recompute::selective || recompute.kind == Recompute::operators;
     const Bytes back = !again ? bytes(0) : in_part ? std::max(bytes(0), saved - left) : saved;
     const Bytes own = peak_alive(section, p, overwrites_logits(section)) + back;
     transient = std::max(transient, own);
@@ -194,11 +216,11 @@ TrainingPeak training_peak(const Graph& graph, const Precision& p, Recompute rec
 
 }  // namespace
 
-std::vector<Bytes> kept_by_section(const Graph& graph, const EngineOptions& engine, Recompute recompute) {
+std::vector<Bytes> kept_by_section(const Graph& graph, const EngineOptions& engine, const Recomputation& recompute) {
   std::vector<Bytes> kept;
   kept.reserve(graph.sections.size());
   for (const Section& section : graph.sections)
-    kept.push_back(saved_bytes(section, engine.precision, engine.kind == EngineKind::compile, nullptr, recompute));
+    kept.push_back(saved_bytes(section, keeping_of(engine, nullptr), recompute));
   return kept;
 }
 
@@ -285,8 +307,8 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
     // torchao keeps what it cast in bf16, and casts it again.
     const bool keeps_cast = cast_code(engine) == CastCode::fused;
     const TrainingPeak peak =
-        training_peak(arranged, p, training.options.recompute, engine.kind == EngineKind::compile, shares.micro_batches,
-                      offloads_activations(training.offload), keeps_cast ? narrow : nullptr);
+        training_peak(arranged, keeping_of(engine, keeps_cast ? narrow : nullptr), training.options.recompute,
+                      shares.micro_batches, offloads_activations(training.offload));
     need.activations = peak.forward;
     // Buffers of gradients that stay (Megatron) take nothing over.
     if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)

@@ -41,7 +41,7 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
                        const StateShares& shares = {});
 
 // What one run of each section keeps for its gradients, and what of it a host could hold meanwhile.
-std::vector<Bytes> kept_by_section(const Graph& arranged, const EngineOptions& engine, Recompute recompute);
+std::vector<Bytes> kept_by_section(const Graph& arranged, const EngineOptions& engine, const Recomputation& recompute);
 
 // What a training writes down to go on from: parameters as the optimizer has them, and its states.
 Bytes checkpoint_bytes(OptimizerKind kind, double params, const Precision& precision);

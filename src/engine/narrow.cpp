@@ -31,7 +31,13 @@ constexpr std::string_view kTeDocs =
 // maximum. Blocks, mxfp8 and nvfp4 scale along the sum, so that both directions are cast from bf16. nvfp4's second
 // level needs the tensor's maximum. Row-wise is torchao's recipe: a cast for each direction, every one from bf16.
 constexpr std::array<NarrowRecipe, 6> kRecipes = {{
-    {TrainPrecision::fp8_delayed, ready("fp8_static", FormatId::fp8_static, DType::fp8, 8), {written(8, 1), written(8, 2)}, 1, 1, 1, kTeDocs},
+    {TrainPrecision::fp8_delayed,
+     ready("fp8_static", FormatId::fp8_static, DType::fp8, 8),
+     {written(8, 1), written(8, 2)},
+     1,
+     1,
+     1,
+     kTeDocs},
     {TrainPrecision::fp8_current,
      ready("fp8_static", FormatId::fp8_static, DType::fp8, 8),
      {written(8, 1), written(8, 2), false, true},
@@ -97,7 +103,9 @@ class CastWriter {
   virtual void after_gradient(const Operator&, Count) {}
 
  protected:
-  std::vector<int> reads(const CastOperand& m) const { return m.tensor >= 0 ? std::vector<int>{m.tensor} : std::vector<int>{}; }
+  std::vector<int> reads(const CastOperand& m) const {
+    return m.tensor >= 0 ? std::vector<int>{m.tensor} : std::vector<int>{};
+  }
   SectionRewriter& out_;
   const NarrowRecipe& recipe_;
 };
@@ -111,7 +119,9 @@ class FusedCasts final : public CastWriter {
   void forward(const Operator& op, const CastOperand& input, const CastOperand& weight) override {
     // A frozen product has no use for its input later on.
     if (done_.insert(input.tensor).second) cast(op.name + ".cast_input", input, !op.weights.frozen, 1);
-    if (!op.weights.frozen) cast(op.name + ".cast_weight", weight, true, 1 / micro_batches_);
+    const bool cast_before =
+        op.weights.matrix == 0;  // what runs again owns nothing: its weights were cast and are kept
+    if (!op.weights.frozen && !cast_before) cast(op.name + ".cast_weight", weight, true, 1 / micro_batches_);
   }
   void input_gradient(const Operator& op, const CastOperand& grad, const CastOperand&) override {
     if (done_.insert(grad.tensor).second) cast(op.name + ".cast", grad, !op.weights.frozen, 1);
@@ -162,7 +172,8 @@ class EagerCasts final : public CastWriter {
     out_.walking(TorchWalk::strided, out_.pointwise(op.name + ".scales", PointwiseOp::mul, {}, elements));
     out_.in_full_precision();
     // Of two types: reads two and four bytes, writes two, as an fp32 kernel of two thirds of its traffic would.
-    out_.walking(TorchWalk::strided, out_.add(op.name + ".rescale", elementwise(PointwiseOp::mul, 1, elements), {}, elements));
+    out_.walking(TorchWalk::strided,
+                 out_.add(op.name + ".rescale", elementwise(PointwiseOp::mul, 1, elements), {}, elements));
     out_.in_full_precision();
   }
 
@@ -223,7 +234,8 @@ class CompiledCasts final : public CastWriter {
   }
   void turned(const std::string& name, const CastOperand& m) {
     if (rows()) find(name, m);
-    out_.add(name + ".turn", copy_of(scaled(m.elements(), recipe_.cast.one_way * kCompiledTurn)), reads(m), m.elements());
+    out_.add(name + ".turn", copy_of(scaled(m.elements(), recipe_.cast.one_way * kCompiledTurn)), reads(m),
+             m.elements());
   }
   void both(const std::string& name, const CastOperand& m) {
     if (rows()) return cast(name, m, 1);
@@ -272,7 +284,9 @@ class NarrowSection {
   void place(const Operator& op, const Gemm& g, Operator& product) {
     if (section_.pass == Pass::forward || section_.recomputed) {
       product.wgmma_longer = recipe_.forward_longer;
-      casts_->forward(op, {first(op, 0), g.m, g.k}, {-1, g.n, g.k});
+      // Grouped products read the weights of all their experts.
+      casts_->forward(op, {first(op, 0), g.m, g.k},
+                      {-1, std::max(g.n, op.weights.matrix / std::max<Count>(1, g.k)), g.k});
       return out_.keep(product);
     }
     if (!op.weight_gradient) {  // [m, k] of grads [m, n] and weights [n, k]
@@ -288,7 +302,8 @@ class NarrowSection {
 
   // Grouped products: the first reads tokens as they were sent, the second what the activation wrote.
   void place_experts(const Operator& op, const Moe& moe, Operator& product) {
-    const Count rows = std::max<Count>(1, moe.tokens * moe.topk * moe.local_experts() / std::max<Count>(1, moe.experts));
+    const Count rows =
+        std::max<Count>(1, moe.tokens * moe.topk * moe.local_experts() / std::max<Count>(1, moe.experts));
     const CastOperand tokens{-1, rows, moe.hidden}, inner{-1, rows, moe.local_inter()};
     if (section_.pass == Pass::forward || section_.recomputed) {
       product.wgmma_longer = recipe_.forward_longer;
@@ -325,7 +340,8 @@ const NarrowRecipe* narrow_recipe(TrainPrecision precision) {
 }
 
 bool runs_narrow(const Operator& op) {
-  if (op.stays_wide || op.unknown || op.role == Role::adapter || op.role == Role::router || op.role == Role::shared_gate)
+  if (op.stays_wide || op.unknown || op.role == Role::adapter || op.role == Role::router ||
+      op.role == Role::shared_gate)
     return false;
   if (std::holds_alternative<Moe>(op.shape)) return true;
   return std::holds_alternative<Gemm>(op.shape) && class_of(op) == OpClass::linear;
@@ -352,7 +368,8 @@ Graph with_unpacking(const Graph& step) {
       const auto* gemm = std::get_if<Gemm>(&op.shape);
       if (gemm && op.weights.packed) {
         out.pieces_of(op);
-        const Count weights = section.pass == Pass::backward && !section.recomputed ? gemm->k * gemm->n : gemm->n * gemm->k;
+        const Count weights =
+            section.pass == Pass::backward && !section.recomputed ? gemm->k * gemm->n : gemm->n * gemm->k;
         out.add(op.name + ".unpack", copy_of(scaled(weights, (kNf4Bits / 8 + 2) / 4)), {}, weights);
       }
       out.keep(op);

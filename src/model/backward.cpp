@@ -3,10 +3,20 @@
 #include <algorithm>
 #include <set>
 
+#include "model/recomputation.h"
 #include "model/section_builder.h"
 #include "support/overload.h"
 
 namespace tilecast {
+
+void disown(Section& section) {
+  for (Operator& op : section.operators) {
+    const bool unpacks = op.weights.packed;
+    op.weights = {};
+    op.weights.packed = unpacks;
+  }
+}
+
 namespace {
 
 Shape gemm_of(Count m, Count n, Count k, Layout layout) {
@@ -162,7 +172,11 @@ bool has_gradient(const Tensor& tensor) { return tensor.kind != TensorKind::inde
 class BackwardWriter {
  public:
   BackwardWriter(const Section& forward, const TrainingOptions& options)
-      : forward_(forward), accumulate_(options.accumulate), wide_(options.wide_sums), sum_(options.gradient_sum), out_(forward.name, forward.repeats, forward.part) {
+      : forward_(forward),
+        accumulate_(options.accumulate),
+        wide_(options.wide_sums),
+        sum_(options.gradient_sum),
+        out_(forward.name, forward.repeats, forward.part) {
     for (const Tensor& t : forward.tensors) out_.tensor(t.name, t.elements, t.kind);
     readers_.resize(forward.tensors.size());
     for (const Operator& op : forward.operators)
@@ -251,66 +265,12 @@ class BackwardWriter {
   std::vector<int> readers_, gradient_;
 };
 
-// What runs again owns nothing; packed weights are unpacked again.
-void disown(Section& section) {
-  for (Operator& op : section.operators) {
-    const bool unpacks = op.weights.packed;
-    op.weights = {};
-    op.weights.packed = unpacks;
-  }
-}
-
 // A frozen copy runs forward: the same products, or those that adapters stand beside.
 Section of_reference(const Section& forward) {
   Section section = forward;
   section.reference = true;
   section.name += " (reference)";
   std::erase_if(section.operators, [](const Operator& op) { return op.role == Role::adapter; });
-  disown(section);
-  return section;
-}
-
-// Whether gradients read something that only running the operator gives: its result, the moments of a norm, a mask. Others
-// need their inputs alone, which are there before they run, or nothing.
-enum class Needs { nothing, inputs, result };
-Needs needs_of(const Operator& op) {
-  if (std::holds_alternative<Gemm>(op.shape)) return Needs::inputs;
-  if (std::holds_alternative<Copy>(op.shape) || std::holds_alternative<Rope>(op.shape)) return Needs::nothing;
-  const auto* pointwise = std::get_if<Elementwise>(&op.shape);
-  if (!pointwise || op.spelling == Spelling::dropout) return Needs::result;
-  switch (pointwise->op) {
-    case PointwiseOp::add:
-    case PointwiseOp::copy: return Needs::nothing;
-    case PointwiseOp::relu:
-    case PointwiseOp::tanh:
-    case PointwiseOp::exp: return Needs::result;
-    default: return Needs::inputs;
-  }
-}
-
-// How many of a layer's operators run again when it stops early.
-std::size_t until_all_is_there(const Section& layer) {
-  for (std::size_t i = layer.operators.size(); i-- > 0;) {
-    const Needs needs = needs_of(layer.operators[i]);
-    if (needs == Needs::result) return i + 1;
-    if (needs == Needs::inputs) return i;
-  }
-  return 0;
-}
-
-Section again(const Section& forward, const TrainingOptions& options) {
-  const Recompute recompute = options.recompute;
-  Section section = forward;
-  const std::vector<bool> repeated = operators_again(forward, recompute);
-  const bool whole = recompute == Recompute::selective || !options.stops_early;
-  const std::size_t end = whole ? forward.operators.size() : until_all_is_there(forward);
-  section.operators.clear();
-  for (std::size_t i = 0; i < end; ++i)
-    if (repeated[i]) section.operators.push_back(forward.operators[i]);
-  if (recompute == Recompute::alternate) section.repeats = forward.repeats / 2;
-  section.recomputed = true;
-  section.name += kRecomputedMark;
-  section.pass = Pass::backward;
   disown(section);
   return section;
 }
@@ -335,9 +295,8 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
     for (std::size_t i = 0; i < forward.sections.size(); ++i) follows(of_reference(forward.sections[i]), i);
   for (std::size_t i = forward.sections.size(); i-- > 0;) {
     const Section& section = forward.sections[i];
-    if (options.recompute != Recompute::none && section.repeats > 1)
-      if (Section repeated = again(section, options); !repeated.operators.empty())
-        follows(std::move(repeated), i);
+    if (Section again = section_again(section, options.recompute, options.stops_early); !again.operators.empty())
+      follows(std::move(again), i);
     follows(BackwardWriter(section, options).write(), i);
   }
   return graph;
@@ -351,52 +310,7 @@ bool cheap_to_repeat(const Shape& shape) {
          std::holds_alternative<Copy>(shape) || std::holds_alternative<Rope>(shape);
 }
 
-bool is_attention(const Operator& op) {
-  return op.role == Role::attention || op.role == Role::cross_attention ||
-         std::holds_alternative<AttentionPrefill>(op.shape) || std::holds_alternative<MlaPrefill>(op.shape);
-}
-
 }  // namespace
-
-std::vector<bool> operators_again(const Section& section, Recompute recompute) {
-  std::vector<bool> again(section.operators.size(), false);
-  if (section.repeats <= 1) return again;
-  std::size_t products = 0;
-  for (std::size_t i = 0; i < again.size(); ++i) {
-    const Operator& op = section.operators[i];
-    switch (recompute) {
-      case Recompute::none: break;
-      case Recompute::full:
-      case Recompute::alternate: again[i] = true; break;
-      case Recompute::selective: again[i] = is_attention(op); break;
-      case Recompute::operators: {
-        const bool second = std::holds_alternative<Gemm>(op.shape) && ++products % 2 == 0;
-        const bool kept = is_attention(op) || std::holds_alternative<Moe>(op.shape) ||
-                          (std::holds_alternative<Gemm>(op.shape) && !second);
-        again[i] = !kept;
-        break;
-      }
-    }
-  }
-  return again;
-}
-
-std::vector<int> kept_tensors(const Section& section, Recompute recompute, bool pointwise_again) {
-  const std::vector<bool> again = operators_again(section, recompute);
-  std::set<int> kept, read_outside;
-  for (int t : saved_tensors(section, pointwise_again)) kept.insert(t);
-  for (std::size_t i = 0; i < again.size(); ++i) {
-    const std::vector<int>& inputs = section.operators[i].inputs;
-    if (again[i]) kept.insert(inputs.begin(), inputs.end());
-    else read_outside.insert(inputs.begin(), inputs.end());
-  }
-  const bool only_attention = recompute == Recompute::selective;  // what it hands on, its readers keep
-  for (std::size_t i = 0; i < again.size(); ++i)
-    if (again[i])
-      for (int t : section.operators[i].outputs)
-        if (!only_attention || !read_outside.contains(t)) kept.erase(t);
-  return {kept.begin(), kept.end()};
-}
 
 std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
   std::set<int> saved;

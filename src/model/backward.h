@@ -7,11 +7,8 @@
 
 namespace tilecast {
 
-// Follows the name of a section that runs forward again.
-inline constexpr std::string_view kRecomputedMark = " (recomputed)";
-
 struct TrainingOptions {
-  Recompute recompute = Recompute::none;
+  Recomputation recompute = {};
   // A layer that runs again stops once all that gradients read is there: before its last product, whose result only the
   // next layer read (torch.utils.checkpoint, not reentrant, from 2.1 on: "early stop"; torch.compile drops it as dead).
   bool stops_early = true;
@@ -29,10 +26,6 @@ struct TrainingOptions {
 // a tensor read by several operators gets the additions that sum its gradients.
 Graph with_backward(const Graph& forward, const TrainingOptions& options);
 
-// Which of a forward section's operators run again before its gradients; all of those that repeat where nothing of them is
-// kept, and none of a section that does not repeat.
-std::vector<bool> operators_again(const Section& section, Recompute recompute);
-
 // Latent attention once its keys and values are unfolded: the same products, so the same gradients.
 AttentionPrefill as_prefill(const MlaPrefill& mla);
 
@@ -41,8 +34,7 @@ AttentionPrefill as_prefill(const MlaPrefill& mla);
 // inputs.
 std::vector<int> saved_tensors(const Section& section, bool pointwise_again = false);
 
-// ... where operators run again: what they and the gradients read and nothing that runs again writes, but for what
-// operators outside a recomputed attention have kept for themselves. Of `alternate`, of a layer that runs again. Sorted.
-std::vector<int> kept_tensors(const Section& section, Recompute recompute, bool pointwise_again = false);
+// What runs again, or beside, owns no weights; packed ones are unpacked again.
+void disown(Section& section);
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/recomputation.h"
 #include "model/section_builder.h"
 
 namespace tilecast {

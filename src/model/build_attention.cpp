@@ -73,10 +73,12 @@ int normed_heads(SectionBuilder& b, const std::string& name, int x, Count tokens
   return a.qk_norm_kind == NormKind::layer ? add(LayerNorm{}) : add(RmsNorm{});
 }
 
-int rotate(SectionBuilder& b, int q, int k, Count tokens, Count heads, Count kv_heads, Count head_dim) {
+int rotate(SectionBuilder& b, int q, int k, Count tokens, Count heads, Count kv_heads, Count head_dim,
+           Count out_width = 0) {
   Rope rope;
   rope.tokens = tokens, rope.heads = heads, rope.kv_heads = kv_heads, rope.head_dim = head_dim;
-  return b.add(Role::attention_rotation, "attention.rope", rope, {q, k}, tokens * (heads + kv_heads) * head_dim);
+  const Count width = out_width > 0 ? out_width : (heads + kv_heads) * head_dim;
+  return b.add(Role::attention_rotation, "attention.rope", rope, {q, k}, tokens * width);
 }
 
 bool keeps_cache(const Workload& workload) { return workload.keep_cache && workload.mode != Mode::train; }
@@ -264,7 +266,10 @@ int build_mla(SectionBuilder& b, const MlaSpec& a, int x, const StackContext& at
     kv = b.linear(Role::latent_down, "attention.kv_a", x, tokens, hidden, a.kv_rank + a.rope_dim, false);
   }
   kv = rms("attention.kv_a_norm", kv, a.kv_rank);
-  const int rotated = rotate(b, q, kv, tokens, a.heads, 1, a.rope_dim);
+  // What a training keeps for attention's gradients: queries whole, and the one rotated part of the keys beside every
+  // head's own (Megatron's multi_latent_attention.py puts them together).
+  const bool trains = at.workload.mode == Mode::train;
+  const int rotated = rotate(b, q, kv, tokens, a.heads, 1, a.rope_dim, trains ? q_out + a.heads * a.rope_dim : 0);
   if (keeps_cache(at.workload)) {
     KvWrite write;  // one latent vector a token: half of what keys and values of one such head would be
     write.tokens = tokens, write.kv_heads = 1, write.head_dim = (a.kv_rank + a.rope_dim) / 2;

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "model/backward.h"
+#include "model/recomputation.h"
 
 namespace tilecast {
 namespace {

@@ -18,13 +18,15 @@ CommLibrary library_of(EngineKind kind) {
   }
 }
 
-// How often a layer's exchanges of the forward pass happen again. An attention that runs again exchanges nothing; by
-// operators, what was gathered is gathered again, and sums are kept.
-double share_again(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none:
-    case Recompute::selective: return 0;
-    case Recompute::alternate: return 0.5;
+// How often the exchanges of a block's forward pass happen again, of a layer that repeats so often; `modules`: those of
+// selective recomputation that the block is part of. By operators, what was gathered is gathered again, and sums are
+// kept.
+double share_again(const Recomputation& recompute, Count repeats, std::initializer_list<RecomputeModule> modules) {
+  switch (recompute.kind) {
+    case Recompute::none: return 0;
+    case Recompute::selective:
+      return std::any_of(modules.begin(), modules.end(), [&](RecomputeModule m) { return recompute.runs(m); }) ? 1 : 0;
+    case Recompute::alternate: return real(repeats / recompute.every) / real(repeats);
     case Recompute::operators:
     case Recompute::full: return 1;
   }
@@ -37,20 +39,21 @@ class ExchangeWriter {
   explicit ExchangeWriter(const ExchangeSetting& setting)
       : at_(setting),
         trains_(setting.workload.mode == Mode::train),
-        again_(trains_ ? share_again(setting.training.options.recompute) : 0),
         element_(setting.engine.precision.activation.activation_bits / 8) {}
 
-  void start(std::size_t section, double hidden, double tokens) {
-    section_ = section, hidden_ = hidden, tokens_ = tokens;
+  void start(std::size_t section, double hidden, double tokens, Count repeats = 1) {
+    section_ = section, hidden_ = hidden, tokens_ = tokens, repeats_ = repeats;
   }
   // The residual stream of all tokens that tensor parallel ranks work on together.
   double stream() const { return tokens_ * hidden_ * element_; }
 
   // Around a block whose work tensor parallel ranks share: they start from the same tokens and sum what they get.
   // `last`: nothing of the layer follows it, so that a layer that stops early sums nothing there again.
-  void around_block(const std::string& name, bool repeats, bool last) {
-    const double rerun = repeats ? again_ : 0;
-    const bool sums_again = keeps_no_sums() && !(last && at_.training.options.stops_early);
+  // `modules`: those of selective recomputation that it is part of.
+  void around_block(const std::string& name, bool last, std::initializer_list<RecomputeModule> modules) {
+    const double rerun = again(modules);
+    const bool by_module = at_.training.options.recompute.kind == Recompute::selective;  // which run to their end
+    const bool sums_again = keeps_no_sums() && (by_module || !(last && at_.training.options.stops_early));
     if (at_.layout.sequence_parallel) return around_pieces(name, rerun, sums_again);
     add(name + " sum", Axis::tensor, CollectiveOp::all_reduce, stream(), Pass::forward);
     // The gradient of a block's input is summed while those of its weights are computed.
@@ -87,8 +90,12 @@ class ExchangeWriter {
     const double own = tokens_ * kv_width * element_;
     if (at_.layout.context == ContextScheme::ring) {
       add("keys and values", Axis::context, CollectiveOp::send_recv, own, Pass::forward, cp - 1, true);
-      // Backward, the keys travel the ring again, and their gradients with them.
-      if (trains_) add("key gradients", Axis::context, CollectiveOp::send_recv, 2 * own, Pass::backward, cp - 1, true);
+      if (!trains_) return;
+      // Backward, the keys travel the ring again, and their gradients with them: those of the last round are known when
+      // attention ends, and the projections wait for them.
+      add("keys and values again", Axis::context, CollectiveOp::send_recv, own, Pass::backward, cp - 1, true);
+      if (cp > 2) add("key gradients", Axis::context, CollectiveOp::send_recv, own, Pass::backward, cp - 2, true);
+      add("last key gradients", Axis::context, CollectiveOp::send_recv, own, Pass::backward);
       return;
     }
     if (at_.layout.context == ContextScheme::all_to_all) return by_heads(own, query_width * tokens_ * element_);
@@ -108,11 +115,11 @@ class ExchangeWriter {
   }
 
   // Tokens to the ranks of their experts and back.
-  void experts(const MoeSpec& moe, bool repeats) {
+  void experts(const MoeSpec& moe) {
     const int tp = at_.layout.tp, width = at_.layout.expert_width();
     // Tensor parallel ranks have the same tokens: each sends its share of them, a copy for every expert.
     const double own = tokens_ / tp * static_cast<double>(moe.topk) * hidden_ * element_;
-    const double passes = 1 + (repeats ? again_ : 0);
+    const double passes = 1 + again({RecomputeModule::moe});
     for (const char* way : {"dispatch", "combine"}) {
       const bool there = way == std::string_view("dispatch"), beside = trains_ && at_.training.dispatch_beside;
       add(way, Axis::expert, CollectiveOp::all_to_all, own, Pass::forward, 1, beside);
@@ -208,13 +215,16 @@ class ExchangeWriter {
     add(name, Axis::tensor, op, stream(), pass, times * first);
     add(name + " in pieces", Axis::tensor, op, stream(), pass, times * (1 - first), true);
   }
+  double again(std::initializer_list<RecomputeModule> modules) const {
+    return trains_ ? share_again(at_.training.options.recompute, repeats_, modules) : 0;
+  }
   bool keeps_no_sums() const { return at_.training.options.recompute != Recompute::operators; }
 
   bool trains_;
-  double again_;
   double element_;
   std::size_t section_ = 0;
   double hidden_ = 0, tokens_ = 0;
+  Count repeats_ = 1;
   std::vector<Exchange> exchanges_;
 };
 
@@ -239,8 +249,7 @@ bool experts_by_sum(const ExchangeSetting& at) {
          at.layout.ep * at.layout.expert_width() == at.layout.tp;
 }
 
-void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, const ExchangeSetting& at,
-                 bool repeats) {
+void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, const ExchangeSetting& at) {
   const bool together = place == NormPlace::shared || place == NormPlace::parallel;
   out.context(kv_width(layer.mixer, at.layout.tp), query_width(layer.mixer, at.layout.tp));
   const auto* moe = std::get_if<MoeSpec>(&layer.feed_forward);
@@ -249,10 +258,13 @@ void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, c
   // A norm behind the last block keeps its moments, so that the block is summed again.
   const bool bare = (place == NormPlace::before || together) && !dispatch;
   if (layer.mixer.index() != 0 && !(together && dense))
-    out.around_block("attention", repeats, bare && !dense && !layer.cross);
-  if (layer.cross) out.around_block("cross attention", repeats, bare && !dense);
-  if (dense) out.around_block("feed-forward", repeats, bare);
-  if (dispatch) out.experts(*moe, repeats);
+    out.around_block("attention", bare && !dense && !layer.cross, {});
+  if (layer.cross) out.around_block("cross attention", bare && !dense, {});
+  if (dense && !moe) out.around_block("feed-forward", bare, {RecomputeModule::mlp});
+  if (dense && moe && !dispatch) out.around_block("feed-forward", bare, {RecomputeModule::moe});
+  if (dense && moe && dispatch)
+    out.around_block("feed-forward", bare, {RecomputeModule::moe, RecomputeModule::shared_experts});
+  if (dispatch) out.experts(*moe);
 }
 
 // Which stack and which kind of layer a section is of.
@@ -310,8 +322,8 @@ std::vector<Exchange> layer_exchanges(const Graph& forward, const ExchangeSettin
   for (std::size_t i = 0; i < forward.sections.size(); ++i) {
     const Section& section = forward.sections[i];
     const SectionPlace place = places.of(section.part);
-    out.start(i, real(place.stack->hidden), tokens);
-    if (place.layer) write_layer(out, place.layer->layer, place.stack->place, at, section.repeats > 1);
+    out.start(i, real(place.stack->hidden), tokens, section.repeats);
+    if (place.layer) write_layer(out, place.layer->layer, place.stack->place, at);
     // Each rank looks up the part of the vocabulary it has.
     const bool ahead = section.part.kind == SectionKind::ahead;
     if ((section.part.kind == SectionKind::embedding || ahead) && at.spec.vocab > 0) {

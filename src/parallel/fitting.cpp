@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/recomputation.h"
+
 namespace tilecast {
 namespace {
 
@@ -23,11 +25,13 @@ void add_batches(std::vector<Change>& changes, const ParallelRun& run) {
 }
 
 void add_state(std::vector<Change>& changes, const ParallelRun& run) {
-  for (const Recompute recompute : {Recompute::selective, Recompute::operators, Recompute::alternate, Recompute::full}) {
+  std::vector<Recomputation> ways = {Recompute::selective, Recompute::operators, Recompute::alternate, Recompute::full};
+  if (const auto* spec = std::get_if<ModelSpec>(&run.run.model)) ways.push_back(light_recomputation(*spec));
+  for (const Recomputation& recompute : ways) {
     if (recompute == run.run.training.options.recompute) continue;
     ParallelRun again = run;
     again.run.training.options.recompute = recompute;
-    changes.push_back({fmt::format("recompute {}", name_of(recompute)), std::move(again)});
+    changes.push_back({"recompute " + text_of(recompute), std::move(again)});
   }
   for (const Sharding sharding : {Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
     if (sharding <= run.layout.sharding || run.layout.replicas() == 1) continue;
@@ -37,8 +41,7 @@ void add_state(std::vector<Change>& changes, const ParallelRun& run) {
   }
   if (offloads_optimizer(run.run.training.offload)) return;
   ParallelRun offloaded = run;
-  offloaded.run.training.offload =
-      offloads_activations(run.run.training.offload) ? Offload::both : Offload::optimizer;
+  offloaded.run.training.offload = offloads_activations(run.run.training.offload) ? Offload::both : Offload::optimizer;
   changes.push_back({fmt::format("offload {}", name_of(offloaded.run.training.offload)), std::move(offloaded)});
 }
 
@@ -51,8 +54,9 @@ void add_layouts(std::vector<Change>& changes, const ParallelRun& run) {
       l.dp /= times;
       (tensor ? l.tp : l.pp) *= times;
       if (!tensor) l.stage_layers.clear();
-      changes.push_back({tensor ? fmt::format("tp {} and dp {}", l.tp, l.dp) : fmt::format("pp {} and dp {}", l.pp, l.dp),
-                         std::move(wider)});
+      changes.push_back(
+          {tensor ? fmt::format("tp {} and dp {}", l.tp, l.dp) : fmt::format("pp {} and dp {}", l.pp, l.dp),
+           std::move(wider)});
     }
   }
 }

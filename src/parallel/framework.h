@@ -26,7 +26,7 @@ struct FrameworkRecipe {
   bool wide_gradients = false;   // summed and kept in fp32
   bool narrow_exchange = false;  // ... but sent in the products' format
   GradientSum gradient_sum = GradientSum::apart;
-  Recompute recompute = Recompute::none;
+  Recomputation recompute = {};
   bool stops_early = true;  // layers run again as torch.utils.checkpoint does it; false: to their end
 
   // Ranks

@@ -105,6 +105,50 @@ TEST(KeptActivations, AreThoseOfTheEquation) {
   EXPECT_DOUBLE_EQ(layer_of(one, two), 2 * kTokens * kHidden);
 }
 
+// The same by module. Norms hand on 2 bytes a number each, of which nothing stays; a feed-forward block keeps its first
+// product's result and what GELU made of it, 8 h bytes each; attention one number a query and head.
+TEST(KeptActivations, ByModule) {
+  const auto layer_of = [](std::initializer_list<RecomputeModule> modules) {
+    tilecast::Run one = megatron(tiny(2), 2), two = megatron(tiny(3), 2);
+    one.training.options.recompute = two.training.options.recompute = Recomputation(modules);
+    return memory_of(two).activations.base() - memory_of(one).activations.base();
+  };
+  const double logs = 4 * kHeads * kTokens, each = kTokens * kHidden;
+  EXPECT_DOUBLE_EQ(layer_of({}), 34 * each + logs);
+  EXPECT_DOUBLE_EQ(layer_of({RecomputeModule::core_attn}), 34 * each);
+  EXPECT_DOUBLE_EQ(layer_of({RecomputeModule::layernorm}), 30 * each + logs);
+  EXPECT_DOUBLE_EQ(layer_of({RecomputeModule::mlp}), 18 * each + logs);
+  // The block's input is a norm's result: it goes with the norms.
+  EXPECT_DOUBLE_EQ(layer_of({RecomputeModule::mlp, RecomputeModule::layernorm}), 14 * each + logs);
+}
+
+// Experts as one kernel: two rows of a token's two experts, each h wide as it is sent, 4 h before the activation and 4
+// h behind it, where Megatron weighs them, so that what comes back is not kept.
+TEST(KeptActivations, OfExpertsByModule) {
+  const auto layer_of = [](std::initializer_list<RecomputeModule> modules) {
+    tilecast::Run one = megatron(tiny(2, 8), 2), two = megatron(tiny(3, 8), 2);
+    one.training.options.recompute = two.training.options.recompute = Recomputation(modules);
+    return memory_of(two).activations.base() - memory_of(one).activations.base();
+  };
+  const double rows = 2 * kTokens;
+  const double whole = layer_of({});
+  EXPECT_DOUBLE_EQ(whole - layer_of({RecomputeModule::moe_act}), 2 * rows * 4 * kHidden);
+  // Beside the rows, the weights of the two experts chosen go, which the softmax keeps.
+  EXPECT_DOUBLE_EQ(whole - layer_of({RecomputeModule::moe}), 2 * rows * 9 * kHidden + 2 * kTokens * 2);
+}
+
+// A stage with a single layer recomputes it as one with two does: of the two micro-batches that the first keeps, their
+// inputs stay, and one layer's activations come back at a time.
+TEST(KeptActivations, OfAStageWithOneLayerAreRecomputedToo) {
+  tilecast::Run run = megatron(tiny(2), 8);
+  run.training.options.recompute = Recompute::full;
+  RankLayout stages;
+  stages.pp = 2;
+  const double one = memory_of(run, stages).activations.base();
+  run.training.options.recompute = Recompute::none;
+  EXPECT_LT(one, memory_of(run, stages).activations.base());
+}
+
 // A loss that overwrites fp32 logits keeps 4 bytes of each and needs 2 for their gradient; PyTorch's keeps 8 and more.
 TEST(KeptActivations, OfALossInPlaceAreSixBytesALogit) {
   tilecast::Run few = megatron(tiny(2), 2), many = few;
@@ -117,12 +161,13 @@ TEST(KeptActivations, OfALossInPlaceAreSixBytesALogit) {
   EXPECT_GT(memory_of(many).activations.base() - memory_of(few).activations.base(), 10 * more);
 }
 
-// Every token goes to two of eight experts, of which the rank has all: inputs, both products' results, the activation.
+// Every token goes to two of eight experts, of which the rank has all: inputs, the first product's result, the
+// activation.
 TEST(KeptActivations, OfExpertsAreThoseOfTheTokensSentThere) {
   const double one = memory_of(megatron(tiny(2, 8), 2)).activations.base();
   const double two = memory_of(megatron(tiny(3, 8), 2)).activations.base();
   constexpr double h = kHidden;
-  const double routed = 2 * kTokens * (h + 4 * h + 4 * h + h) * 2;
+  const double routed = 2 * kTokens * (h + 4 * h + 4 * h) * 2;
   const double attention = kTokens * h * (2 + 2 + 6 + 2 + 1 + 2 + 1) + 4 * kHeads * kTokens;
   const double layer = two - one;
   EXPECT_GT(layer, attention + routed);

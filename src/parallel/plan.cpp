@@ -1,8 +1,10 @@
 #include "parallel/plan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "estimate/power.h"
+#include "model/recomputation.h"
 #include "parallel/split.h"
 
 namespace tilecast {
@@ -91,11 +93,9 @@ class Candidates {
       const Count batches = global / layout.dp / micro;
       if (layout.schedule == PipelineSchedule::interleaved && batches % layout.pp != 0) continue;
       if (is_v(layout.schedule) && batches * layout.pp > kMostInAV) continue;
-      for (const Recompute recompute : {Recompute::none, Recompute::full}) {
-        ParallelRun run{query_.run, layout, micro};
-        run.run.training.options.recompute = recompute;
-        runs_.push_back(std::move(run));
-      }
+      ParallelRun run{query_.run, layout, micro};
+      run.run.training.options.recompute = Recompute::none;
+      runs_.push_back(std::move(run));
     }
   }
 
@@ -124,16 +124,25 @@ Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing
   if (runs.empty())
     return error("no layout divides the model, the GPUs and the global batch",
                  "give a global batch with more divisors, or another number of GPUs");
+  // What costs less is tried first: a layout that fits gains nothing by recomputing more.
+  const std::array<Recomputation, 3> ladder = {
+      Recompute::none, light_recomputation(std::get<ModelSpec>(query.run.model)), Recompute::full};
   TrainingPlan plan;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!progress.go_on(static_cast<double>(i) / static_cast<double>(runs.size()))) return stopped();
-    auto forecast = forecast_parallel(runs[i], query.cluster, with);
-    if (!forecast) return std::move(forecast).error();
-    ++plan.tried;
-    PlannedLayout one = planned(std::move(runs[i]), *forecast, query.cluster);
-    if (plan.tried == 1 || one.memory < plan.smallest.memory) plan.smallest = one;
-    if (!forecast->fits()) ++plan.too_large;
-    (forecast->fits() ? plan.ranked : plan.beyond).push_back(std::move(one));
+    for (const Recomputation& recompute : ladder) {
+      ParallelRun run = runs[i];
+      run.run.training.options.recompute = recompute;
+      auto forecast = forecast_parallel(run, query.cluster, with);
+      if (!forecast) return std::move(forecast).error();
+      ++plan.tried;
+      const bool fits = forecast->fits();
+      PlannedLayout one = planned(std::move(run), *forecast, query.cluster);
+      if (plan.tried == 1 || one.memory < plan.smallest.memory) plan.smallest = one;
+      if (!fits) ++plan.too_large;
+      (fits ? plan.ranked : plan.beyond).push_back(std::move(one));
+      if (fits) break;
+    }
   }
   for (auto* list : {&plan.ranked, &plan.beyond})
     std::stable_sort(list->begin(), list->end(),

@@ -35,9 +35,10 @@ struct TrainingPlan {
 };
 
 // Layouts worth a look: tensor parallelism within a node, pipelines as deep as there are layers, every schedule,
-// contexts for long sequences, experts, sharding, recomputation and micro-batches that divide.
+// contexts for long sequences, experts, sharding and micro-batches that divide; without recomputation.
 std::vector<ParallelRun> candidate_layouts(const TrainingQuery& query);
 
+// Each of them with as little recomputation as makes it fit: none, the modules that cost little, whole layers.
 // `progress` hears which share of the layouts is done, and may end it.
 Result<TrainingPlan> plan_training(const TrainingQuery& query, const StepPricing& with, const Watch& progress = {});
 

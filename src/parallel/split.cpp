@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "constants/training.h"
 #include "model/build.h"
+#include "support/arithmetic.h"
 #include "support/overload.h"
 
 namespace tilecast {
@@ -61,6 +63,33 @@ void share_context(Graph& graph, Count cp) {
       if (auto* a = std::get_if<AttentionPrefill>(&op.shape))
         see_all_keys(*a, a->mask == AttentionMask::causal && a->window == 0, cp);
       if (auto* a = std::get_if<MlaPrefill>(&op.shape)) see_all_keys(*a, true, cp);
+    }
+}
+
+// Rounds of a ring are kernels of their own, whose results are weighed by their softmax' sums and added up, as
+// gradients of queries are (Transformer Engine): that traffic, half of it in either pass, stands in front of attention.
+void add_up_rounds(Graph& graph, Count cp) {
+  const double moved = (constants::kRingOnce.value + constants::kRingRound.value * real(cp)) / 2;
+  constexpr double kCopied = 2 + 2;  // bytes a number of a copy, read and written
+  for (Section& section : graph.sections)
+    for (std::size_t i = 0; i < section.operators.size(); ++i) {
+      Operator& attention = section.operators[i];
+      const bool prefill = std::holds_alternative<AttentionPrefill>(attention.shape) ||
+                           std::holds_alternative<MlaPrefill>(attention.shape);
+      if (!prefill || attention.inputs.empty() || attention.outputs.empty()) continue;
+      const Count result = section.tensors[static_cast<std::size_t>(attention.outputs.front())].elements;
+      Operator rounds;
+      rounds.name = "attention.rounds", rounds.role = Role::attention;
+      Copy copy;
+      copy.elements = std::max<Count>(1, static_cast<Count>(real(result) * moved / kCopied));
+      rounds.shape = copy;
+      const auto queries = static_cast<std::size_t>(attention.inputs.front());
+      section.tensors.push_back({rounds.name, section.tensors[queries].elements, section.tensors[queries].kind});
+      const int added = static_cast<int>(section.tensors.size()) - 1;
+      rounds.inputs = {attention.inputs.front()}, rounds.outputs = {added};
+      attention.inputs.front() = added;
+      section.operators.insert(section.operators.begin() + static_cast<std::ptrdiff_t>(i), std::move(rounds));
+      ++i;
     }
 }
 
@@ -151,6 +180,8 @@ Result<Graph> rank_graph(const ModelSpec& spec, const RankLayout& layout, const 
   auto graph = build(rank_spec(spec, layout), divided(workload, layout));
   if (!graph) return graph;
   if (layout.cp > 1) share_context(*graph, layout.cp);
+  if (layout.cp > 1 && layout.context == ContextScheme::ring && workload.mode == Mode::train)
+    add_up_rounds(*graph, layout.cp);
   if (layout.sequence_parallel) share_stream(*graph, layout.tp);
   return graph;
 }

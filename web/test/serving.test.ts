@@ -26,7 +26,7 @@ test('layouts of pools as people say them', () => {
 });
 
 const layout = { tp: 4, cp: 1, dp: 4, pp: 4, ep: 1, expert_tp: 4, sequence_parallel: true, context: 'ring', schedule: 'interleaved', chunks: 4, sharding: 'zero1', shard_group: 0, overlap: true };
-const ranked = { layout, micro_batch: 1, recompute: 'none', step_ms: 1, interval_ms: [1, 2], tokens_per_second: 1, mfu: 0.5, bubble_ms: 0, exposed_ms: 0, memory_bytes: 1, days: 1 } as const;
+const ranked = { layout, micro_batch: 1, recompute: 'none', recompute_modules: [], step_ms: 1, interval_ms: [1, 2], tokens_per_second: 1, mfu: 0.5, bubble_ms: 0, exposed_ms: 0, memory_bytes: 1, days: 1 } as const;
 
 test('a ranked layout as the step that predict is asked for', () => {
   const query = stepQuery({ model: 'Llama-3.1-70B', gpus: '64xH100-SXM', global_batch: '512', seq: '4096', tokens: '1T' }, 64, ranked);

@@ -25,5 +25,6 @@ export function stepQuery(plan: Query, gpus: number, ranked: RankedLayout): Quer
   if (layout.shard_group > 0) query.shard_group = layout.shard_group;
   if (!layout.overlap) query.no_overlap = true;
   if (ranked.recompute !== 'none') query.recompute = ranked.recompute;
+  if (ranked.recompute === 'selective') query.recompute_modules = ranked.recompute_modules;
   return query;
 }

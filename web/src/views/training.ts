@@ -20,7 +20,8 @@ export interface Layout {
 export interface RankedLayout {
   layout: Layout;
   micro_batch: number;
-  recompute: 'none' | 'full';
+  recompute: 'none' | 'selective' | 'full';
+  recompute_modules: readonly string[];
   step_ms: number;
   interval_ms: Interval;
   tokens_per_second: number;
@@ -102,10 +103,10 @@ export function layoutText(layout: Layout): string {
   return parts.join(', ') || '1 GPU';
 }
 
-export function detailText({ layout, micro_batch, recompute }: RankedLayout): string {
+export function detailText({ layout, micro_batch, recompute, recompute_modules }: RankedLayout): string {
   const more = [`micro-batch ${micro_batch}`];
   if (layout.pp > 1) more.push(layout.chunks > 1 ? `${layout.schedule} × ${layout.chunks}` : layout.schedule);
   if (layout.sharding !== 'none') more.push(layout.sharding);
-  if (recompute !== 'none') more.push('recomputed');
+  if (recompute !== 'none') more.push(recompute === 'selective' ? `${recompute_modules.join(', ')} recomputed` : 'recomputed');
   return more.join(', ');
 }
