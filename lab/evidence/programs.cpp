@@ -21,8 +21,10 @@ enum ProgramColumn : std::uint8_t { kName, kHalf, kRunMode, kRunEngine, kLatency
 constexpr std::array<std::string_view, 3> kKernelColumns = {"program", "operator", "total_us"};
 
 // Tables of programs by the set that they were measured in.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTables = {
-    {{"h200_programs", "first"}, {"h200_programs_blind", "second"}, {"h200_programs_fresh", "third"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTables = {{{"h200_programs", "first"},
+                                                                                {"h200_programs_blind", "second"},
+                                                                                {"h200_programs_fresh", "third"},
+                                                                                {"h200_programs_untouched", "last"}}};
 
 // Where a table has its columns.
 template <std::size_t n>
