@@ -177,6 +177,8 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
   sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
   sub->add_option("--keep", options.keep, "neusight: folder that keeps the weights trained on NeuSight's rows");
   sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");
+  sub->add_option("--half", options.half, "served runs: only those to choose by (chosen), or that judge (judged)");
+  sub->add_option("--every", options.every, "served runs: only one in so many, to save time")->capture_default_str();
   sub->add_flag("--json", options.json, "every row, for programs");
   sub->footer("Example:\n  tilecast-lab endtoend --data ../shared/data --only argonne");
   sub->callback([&] { chosen = [&options] { return run_end_to_end(options); }; });
@@ -234,6 +236,19 @@ void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Comman
   sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/retime.md) in place of printing it");
   sub->footer("Example:\n  tilecast-lab retime -o docs/accuracy/retime.md");
   sub->callback([&] { chosen = [&options] { return run_retime_judge(options); }; });
+}
+
+void add_routing_command(CLI::App& app, RoutingCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("routing", "compare laws of tokens to experts on served models' time per token");
+  sub->add_option("--data", options.data, "folder with aiconfigurator/ and inferencemax/")->capture_default_str();
+  sub->add_option("--laws", options.choice.laws, "comma separated: uniform, power:ALPHA")->delimiter(',');
+  sub->add_option("--least", options.choice.least, "requests in flight at least")->capture_default_str();
+  sub->add_option("--most", options.choice.most, "... and at most")->capture_default_str();
+  sub->add_option("--every", options.choice.every, "only one run in so many, to save time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->footer("Example:\n  tilecast-lab routing --every 8");
+  sub->callback([&] { chosen = [&options] { return run_routing(options); }; });
 }
 
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {

@@ -207,6 +207,7 @@ class Simulation {
     if (!decodes_elsewhere && !s.first_given) {
       s.first_given = true;
       record.first = here;
+      clients_.streams();
       record.scheduled = s.scheduled;
       record.hits = s.hits;
     } else {
