@@ -13,8 +13,7 @@ void Clients::send_next(Seconds earliest) {
     const Request& r = requests_[static_cast<std::size_t>(i)];
     if (r.after >= 0) continue;  // sent when another has ended
     const Seconds sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, earliest);
-    // Others may be sent before it where there are conversations: its turn at the front end comes when it is sent.
-    if (turns_.any()) events_.at(sent, EventKind::send, i);
+    if (sends_in_time()) events_.at(sent, EventKind::send, i);
     else if (!send(i, sent)) {
       ++ended_;
       continue;

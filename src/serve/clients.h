@@ -26,6 +26,11 @@ class Clients {
   // The time for the first token, or for all of them, has run out. True where that ends the request.
   bool loses_patience(Count i, bool with_all);
 
+  // Whether a request is looked at when it is sent, not before: others may be sent before it where there are
+  // conversations, and who streams then is not known yet.
+  bool sends_in_time() const {
+    return turns_.any() || (o_.concurrency == 0 && o_.front().host.per_streaming.base() > 0);
+  }
   const Turns& turns() const { return turns_; }
   Count ended() const { return ended_; }
   bool all_ended() const { return ended_ == static_cast<Count>(requests_.size()); }
