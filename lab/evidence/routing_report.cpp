@@ -55,17 +55,19 @@ Result<std::string> routing_report(const std::vector<ServingCase>& cases, const 
     std::move(judged->begin(), judged->end(), std::back_inserter(all));
   }
   const Results tokens = of_a_token(all);
-  return table_by({"half", "law"}, tokens,
-                  [](const EndToEndResult& r) {
-                    return Words{name_of(half_of(r)), r.label.detail};
-                  },
-                  nullptr) +
+  return table_by(
+             {"half", "law"}, tokens,
+             [](const EndToEndResult& r) {
+               return Words{name_of(half_of(r)), r.label.detail};
+             },
+             nullptr) +
          "\n" +
-         table_by({"half", "model", "GPU", "engine", "law"}, tokens,
-                  [](const EndToEndResult& r) {
-                    return Words{name_of(half_of(r)), r.label.model, r.label.gpu, r.label.engine, r.label.detail};
-                  },
-                  nullptr);
+         table_by(
+             {"half", "model", "GPU", "engine", "law"}, tokens,
+             [](const EndToEndResult& r) {
+               return Words{name_of(half_of(r)), r.label.model, r.label.gpu, r.label.engine, r.label.detail};
+             },
+             nullptr);
 }
 
 }  // namespace tilecast

@@ -65,7 +65,7 @@ Count captured_size(const std::vector<Count>& graphs, Count tokens) {
 //   then comes out right. 11 us are our own measurement of one eager PyTorch kernel (engine/host.cpp).
 // - reply: an estimate like receive, by the same round trips.
 // - receive, per_request, per_prompt_token: estimates, not measured here: an HTTP request through a Python server takes
-//   1 to 3 ms, its serial part some 0.3 ms, Hugging Face's tokeniser reads about a quarter of a million tokens a second.
+//   1 to 3 ms, its serial part some 0.3 ms, Hugging Face's tokeniser reads a quarter of a million tokens a second.
 // - per_streaming: chosen on vLLM's runs that stream every token. The same harness streams every tenth of
 //   TensorRT-LLM's and SGLang's, whose first tokens show nothing of the kind: they are given none.
 // - TensorRT-LLM's: steps of Llama 3.1 8B over eight H100s, whose kernels take less, in AIConfigurator's points

@@ -16,7 +16,7 @@ struct HostTimes {
   // ... and for each request that streams its answer meanwhile: event loops of server and client handle a step's tokens
   // before they go on with whoever has come.
   Seconds per_streaming;
-  Seconds reply;             // a token's way back to the client: from the step's end through detokeniser and HTTP
+  Seconds reply;  // a token's way back to the client: from the step's end through detokeniser and HTTP
   // Each step: scheduling, preparing inputs, sampling's results, handing tokens on.
   Seconds per_step;
   Seconds per_sequence;

@@ -359,7 +359,8 @@ SteadyState steady_state(const SimulationOptions& o, const SteadyLoad& load) {
   const double front = front_end(host, load, o.front_ends());
   if (!(front < kInfinite)) return stopped(Limit::front_end);
   SteadyState s = o.prefill ? apart(o, load, front) : together(o, load, front);
-  if (!s.saturated()) s.ttft += host.per_streaming * (s.decoding * static_cast<double>(o.pool.replicas) / o.front_ends());
+  if (!s.saturated())
+    s.ttft += host.per_streaming * (s.decoding * static_cast<double>(o.pool.replicas) / o.front_ends());
   return s;
 }
 
