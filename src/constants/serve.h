@@ -20,14 +20,13 @@ inline constexpr Number kReceive{"serve.receive", 2, "ms", assumed, "a request u
 inline constexpr Number kReply{"serve.reply", 2, "ms", assumed, "a token from the step's end to the client",
                                sources::kHttp};
 inline constexpr Number kPerRequest{"serve.request", 300, "us", assumed, "serial part of a request", sources::kHttp};
-inline constexpr Number kPerPromptToken{"serve.prompt_token",
-                                        4,
-                                        "us",
-                                        assumed,
-                                        "tokenising",
-                                        "tiktoken's README: Hugging Face's tokenizers, which engines use, do some 1.1 "
-                                        "MB of text a second on a thread; four "
-                                        "to five bytes a token"};
+inline constexpr Number kPerPromptToken{
+    "serve.prompt_token",
+    4,
+    "us",
+    assumed,
+    "tokenising",
+    "an estimate: one to two MB of text a second on one thread of Hugging Face's tokenizers, some five bytes a token"};
 inline constexpr Number kPerStreaming{
     "serve.streaming",
     500,
