@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   PowerCommand power;
   RetimeJudgeCommand retime;
   PlanCardsCommand plans;
+  RoutingCommand routing;
   TuneJudgeOptions judge;
   Command chosen;
   add_data_commands(app, data, chosen);
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
   add_power_command(app, power, chosen);
   add_retime_judge_command(app, retime, chosen);
   add_plan_cards_command(app, plans, chosen);
+  add_routing_command(app, routing, chosen);
   add_tune_judge_command(app, judge, chosen);
   return run_program(app, chosen, argc, argv);
 }

@@ -13,6 +13,7 @@
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_report.h"
 #include "lab/evidence/serving.h"
+#include "lab/evidence/serving_halves.h"
 #include "support/file.h"
 #include "support/input.h"
 #include "support/printable.h"
@@ -106,7 +107,20 @@ Results judge_neusight(const EndToEndCommand& command, const ModelSource&) {
   return all;
 }
 
-Results judge_runs(const SourceMapping& source, const Result<ServingCases>& read, const ModelSource& weights) {
+// What is asked for of a table's served runs; those passed over are no rows that were left out.
+Results judge_runs(const EndToEndCommand& command, const SourceMapping& source, Result<ServingCases> read,
+                   const ModelSource& weights) {
+  if (!read) return std::move(read).error();
+  Count at = 0;
+  std::erase_if(read->cases, [&](const ServingCase& one) {
+    const bool judged = half_of(one.label) == ServingHalf::judged_on;
+    if (!command.half.empty() && judged != (command.half == "judged")) return true;
+    return at++ % command.every != 0;
+  });
+  if (command.every > 1 || !command.half.empty()) {
+    read->rows = static_cast<Count>(read->cases.size());
+    if (read->cases.empty()) return std::vector<EndToEndResult>();
+  }
   return judge_read(source, read, weights, judge_serving);
 }
 // Lengths of recorded requests come from the other table, whose data is the same (ShareGPT).
@@ -114,7 +128,7 @@ Results judge_gpustack(const EndToEndCommand& command, const ModelSource& weight
   const auto recorded = llmservingsim_cases(file_of(kLlmservingsimSource, command.data));
   if (!recorded) return recorded.error();
   if (recorded->cases.empty()) return nothing_judged(kLlmservingsimSource, recorded->left_out);
-  return judge_runs(kGpustackSource,
+  return judge_runs(command, kGpustackSource,
                     gpustack_cases(file_of(kGpustackSource, command.data), recorded->cases.front().requests), weights);
 }
 
@@ -126,11 +140,10 @@ struct JudgedSource {
 // A source whose table is read by a function of its path.
 template <const SourceMapping& source, auto read>
 Results judge_table(const EndToEndCommand& command, const ModelSource& weights) {
-  return judge_read(source, read(file_of(source, command.data)), weights, [](const auto&... arguments) {
-    if constexpr (std::is_same_v<decltype(read(std::string())), Result<ServingCases>>)
-      return judge_serving(arguments...);
-    else return judge_cases(arguments...);
-  });
+  auto cases = read(file_of(source, command.data));
+  if constexpr (std::is_same_v<decltype(cases), Result<ServingCases>>)
+    return judge_runs(command, source, std::move(cases), weights);
+  else return judge_with(source, cases, weights);
 }
 Result<EndToEndCases> bridge_cases(const std::string& path) { return nemo_cases(path, kBridgeSource); }
 Result<EndToEndCases> nemo_only_cases(const std::string& path) { return nemo_cases(path, kNemoSource); }
@@ -189,6 +202,9 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     given = *std::move(loaded);
   }
   const ModelSource& weights = given ? static_cast<const ModelSource&>(*given) : shipped_models();
+  if (command.every < 1) return Error{"", "every", "must be 1 at least", "--every 8"};
+  if (!command.half.empty() && command.half != "chosen" && command.half != "judged")
+    return Error{"", "half", "must be chosen or judged, not '" + command.half + "'", "leave it out for both"};
   std::vector<std::string> wanted;
   if (!command.only.empty()) wanted = split(command.only, ',');
   for (const std::string& name : wanted)

@@ -16,6 +16,8 @@ struct EndToEndCommand {
   std::string weights;                             // a file of weights in place of the shipped ones
   std::string keep;                                // a folder for weights trained on the way, read again if there
   std::string predictions;                         // a CSV to write
+  std::string half;                                // served runs: "chosen" or "judged"; empty: both
+  Count every = 1;                                 // served runs: only one in so many, to save time
   bool json = false;
 };
 std::string end_to_end_sources();  // the names that `only` takes: "h200, argonne, ..."

@@ -64,6 +64,8 @@ TEST(EndToEndCommandTest, CountsWhatItDoesNotKnow) {
 TEST(EndToEndCommandTest, SaysWhatIsMissing) {
   EXPECT_THAT(run_tilecast("endtoend --only all").err, HasSubstr("--only"));
   EXPECT_THAT(run_tilecast("endtoend --only argonne").err, HasSubstr("--data"));
+  EXPECT_THAT(run_tilecast("endtoend --only argonne --half both").err, HasSubstr("--half"));
+  EXPECT_THAT(run_tilecast("endtoend --only argonne --every 0").err, HasSubstr("--every"));
   EXPECT_THAT(run_tilecast("endtoend --only h200 --measurements /nonexistent").err, HasSubstr("/nonexistent"));
   EXPECT_THAT(run_tilecast("endtoend --only synperf --data /nonexistent").err, HasSubstr("/nonexistent"));
 }

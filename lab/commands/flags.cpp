@@ -120,7 +120,8 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
       ->capture_default_str();
   accuracy->add_option("--families", options.accuracy.families, "only these, comma separated")->delimiter(',');
   accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
-  accuracy->add_option("--only", options.accuracy.only, "calibration, blind or whole-models: write that page alone, in minutes");
+  accuracy->add_option("--only", options.accuracy.only,
+                       "calibration, blind or whole-models: write that page alone, in minutes");
   accuracy->add_option("--evidence", options.accuracy.evidence, "folder of a blind test's figures and those beside it")
       ->capture_default_str();
   accuracy->add_option("--keep", options.accuracy.keep, "folder where `coverage --train` kept what it found")
@@ -142,7 +143,8 @@ void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) 
   papers->add_option("--epochs", options.epochs, "passes over the rows; 0 is the papers'")->capture_default_str();
   papers->add_option("--most-rows", options.most_rows, "rows of one network; 0 takes all")->capture_default_str();
   papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
-  papers->add_option("-o,--out", options.out, "write the tables as a page (docs/accuracy/cards.md) in place of printing");
+  papers->add_option("-o,--out", options.out,
+                     "write the tables as a page (docs/accuracy/cards.md) in place of printing");
   papers->footer("Example:\n  tilecast-lab papers --data ../shared/data --only synperf");
   papers->callback([&] { chosen = [&options] { return run_papers(options); }; });
 }
@@ -177,6 +179,8 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
   sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
   sub->add_option("--keep", options.keep, "neusight: folder that keeps the weights trained on NeuSight's rows");
   sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");
+  sub->add_option("--half", options.half, "served runs: only those to choose by (chosen), or that judge (judged)");
+  sub->add_option("--every", options.every, "served runs: only one in so many, to save time")->capture_default_str();
   sub->add_flag("--json", options.json, "every row, for programs");
   sub->footer("Example:\n  tilecast-lab endtoend --data ../shared/data --only argonne");
   sub->callback([&] { chosen = [&options] { return run_end_to_end(options); }; });
@@ -236,9 +240,23 @@ void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Comman
   sub->callback([&] { chosen = [&options] { return run_retime_judge(options); }; });
 }
 
+void add_routing_command(CLI::App& app, RoutingCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("routing", "compare laws of tokens to experts on served models' time per token");
+  sub->add_option("--data", options.data, "folder with aiconfigurator/ and inferencemax/")->capture_default_str();
+  sub->add_option("--laws", options.choice.laws, "comma separated: uniform, power:ALPHA")->delimiter(',');
+  sub->add_option("--least", options.choice.least, "requests in flight at least")->capture_default_str();
+  sub->add_option("--most", options.choice.most, "... and at most")->capture_default_str();
+  sub->add_option("--every", options.choice.every, "only one run in so many, to save time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->footer("Example:\n  tilecast-lab routing --every 8");
+  sub->callback([&] { chosen = [&options] { return run_routing(options); }; });
+}
+
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {
   CLI::App* sub = app.add_subcommand("power", "compare forecast times, clocks and watts of loads with measured ones");
-  sub->add_option("--measurements", options.measurements, "table of loads, as tools/collect/windows/regimes.py writes it")
+  sub->add_option("--measurements", options.measurements,
+                  "table of loads, as tools/collect/windows/regimes.py writes it")
       ->capture_default_str();
   sub->add_option("--gpu", options.gpu, "the card that was measured")->capture_default_str();
   sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/power.md) in place of printing it");

@@ -16,6 +16,7 @@
 #include "lab/commands/plan_cards_command.h"
 #include "lab/commands/power_command.h"
 #include "lab/commands/retime_command.h"
+#include "lab/commands/routing_command.h"
 #include "lab/commands/train_command.h"
 #include "lab/commands/tune_judge_command.h"
 
@@ -36,6 +37,7 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen);
 void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen);
 void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Command& chosen);
+void add_routing_command(CLI::App& app, RoutingCommand& options, Command& chosen);
 void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& options, Command& chosen);
 
 }  // namespace tilecast

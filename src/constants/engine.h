@@ -18,12 +18,8 @@ inline constexpr std::string_view kVllmLogs =
 inline constexpr std::string_view kSglangArgs = "python/sglang/srt/server_args.py, _handle_gpu_memory_settings";
 }  // namespace sources
 
-// How a served model's tokens spread over its experts where nobody says. Mean error of TPOT under load, 16 to 64
-// requests for the most part, on 47 points of DeepSeek-R1, Kimi K2.5, MiniMax-M2.5 and Qwen3.5 (B200, H100, H200) of
-// the half that choices are made on and on 18 of the other: 14.3 and 13.3 % with this exponent, 12.4 and 23.4 with an
-// even spread, 10.6 and 15.0 with 0.6, which visits about as many experts as random choices do. The first half would
-// have 0.6, the other and gpt-oss's runs on an H200, whose steps of 16 and 32 requests it makes a quarter longer, would
-// not.
+// How a served model's tokens spread over its experts where nobody says. `tilecast-lab routing` prints what this and
+// other laws make of measured times per token, the half of the runs that choices are made on and the other apart.
 inline constexpr Number kUsualAlpha{"engine.routing",
                                     1.2,
                                     "1",

@@ -272,6 +272,7 @@ void add_serve(List& list) {
   list.add(kReply);
   list.add(kPerRequest);
   list.add(kPerPromptToken);
+  list.add(kPerStreaming);
   list.add(kPerStep);
   list.add(kPerSequence);
   list.add(kTrtllmPerStep);

@@ -13,8 +13,7 @@ void Clients::send_next(Seconds earliest) {
     const Request& r = requests_[static_cast<std::size_t>(i)];
     if (r.after >= 0) continue;  // sent when another has ended
     const Seconds sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, earliest);
-    // Others may be sent before it where there are conversations: its turn at the front end comes when it is sent.
-    if (turns_.any()) events_.at(sent, EventKind::send, i);
+    if (sends_in_time()) events_.at(sent, EventKind::send, i);
     else if (!send(i, sent)) {
       ++ended_;
       continue;
@@ -38,8 +37,11 @@ bool Clients::send(Count i, Seconds sent) {
   }
   const HostTimes& host = o_.front().host;
   const Seconds work = host.per_request + host.per_prompt_token * static_cast<double>(r.input);
-  front_free_at_ = std::max(front_free_at_, record.sent) + work;
-  events_.at(front_free_at_ + host.receive, EventKind::arrival, i);
+  const double fronts = o_.front_ends();
+  const Seconds begins = std::max(front_free_at_, record.sent);
+  front_free_at_ = begins + work / fronts;
+  const double others = static_cast<double>(streaming_) / fronts;
+  events_.at(begins + work + host.receive + host.per_streaming * others, EventKind::arrival, i);
   // A token in time is one that is with the client by then.
   const auto due = [&](Seconds time) { return std::max(sent, sent + time - host.reply); };
   if (o_.first_token_timeout) events_.at(due(*o_.first_token_timeout), EventKind::first_due, i);
@@ -55,6 +57,7 @@ void Clients::send_turn(Count i) {
 // A request has been answered, or never will be.
 void Clients::over(Count i, Seconds when, bool answered) {
   ++ended_;
+  if (out_.requests[static_cast<std::size_t>(i)].given > 0) --streaming_;
   if (turns_.any()) {
     turns_.each_after(i, [&](Count next) {
       const Request& r = requests_[static_cast<std::size_t>(next)];

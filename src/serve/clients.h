@@ -19,11 +19,18 @@ class Clients {
   void send_next() { send_next(events_.now()); }
   // One whose time has come: the first of a conversation, or a turn after another.
   void send_turn(Count i);
+  // The first token of one is with its client, and others follow.
+  void streams() { ++streaming_; }
   // A request has been answered, or never will be.
   void over(Count i, Seconds when, bool answered);
   // The time for the first token, or for all of them, has run out. True where that ends the request.
   bool loses_patience(Count i, bool with_all);
 
+  // Whether a request is looked at when it is sent, not before: others may be sent before it where there are
+  // conversations, and who streams then is not known yet.
+  bool sends_in_time() const {
+    return turns_.any() || (o_.concurrency == 0 && o_.front().host.per_streaming.base() > 0);
+  }
   const Turns& turns() const { return turns_; }
   Count ended() const { return ended_; }
   bool all_ended() const { return ended_ == static_cast<Count>(requests_.size()); }
@@ -39,9 +46,9 @@ class Clients {
   Turns turns_;
   EventQueue& events_;
   ServingOutcome& out_;
-  Seconds front_free_at_;  // when the front end has tokenised what was sent
+  Seconds front_free_at_;  // when a front end can begin with what is sent next
   bool begun_ = false;     // something was sent
-  Count next_ = 0, in_flight_ = 0, ended_ = 0;
+  Count next_ = 0, in_flight_ = 0, ended_ = 0, streaming_ = 0;
 };
 
 }  // namespace tilecast

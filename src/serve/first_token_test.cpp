@@ -30,6 +30,43 @@ TEST(FirstToken, TheWayBackDelaysTokensAndTheNextRequest) {
   EXPECT_NEAR((later->end - at_once->end).base(), 10e-3, 1e-9);
 }
 
+// A request that comes while others stream waits for their tokens at every turn of the event loops.
+TEST(FirstToken, ThoseWhoStreamHoldUpWhoComes) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  const std::vector<Request> requests = {
+      {seconds(0), 10, 7000}, {seconds(0), 10, 7000}, {seconds(1), 10, 3}, {seconds(1.5), 10, 1}};
+  const auto free = simulate(requests, o);
+  o.pool.host.per_streaming = milliseconds(3);
+  const auto held_up = simulate(requests, o);
+  ASSERT_TRUE(free && held_up);
+  ASSERT_GT(free->requests[1].last.base(), 2);  // both stream all the while
+  const auto later = [&](std::size_t i) {
+    return (held_up->requests[i].scheduled - free->requests[i].scheduled).base();
+  };
+  EXPECT_NEAR(later(0), 0, 1e-12);  // nobody streams yet
+  EXPECT_NEAR(later(1), 0, 1e-12);
+  const double step = free->requests[0].tpot()->base();
+  EXPECT_NEAR(later(2), 6e-3, step + 1e-9);  // two do, and steps begin when they begin
+  EXPECT_NEAR(later(3), 6e-3, step + 1e-9);  // the third has ended
+}
+
+// Tokenisers of replicas work side by side: of two requests at once the second waits for half of the first's time.
+TEST(FirstToken, EveryReplicaTokenises) {
+  SimulationOptions o;
+  o.pool = pool_of(Policy::vllm, 1000);
+  o.pool.host.per_request = milliseconds(8);
+  const std::vector<Request> requests = {{seconds(0), 10, 1}, {seconds(0), 10, 1}};
+  const auto arrives = [&](Count replicas, std::size_t i) {
+    o.pool.replicas = replicas;
+    const auto run = simulate(requests, o);
+    return run ? run->requests[i].scheduled.base() - run->requests[i].sent.base() : -1;
+  };
+  EXPECT_NEAR(arrives(2, 0), 8e-3, 1e-9);
+  EXPECT_NEAR(arrives(2, 1), 12e-3, 1e-9);
+  EXPECT_NEAR(arrives(4, 1), 10e-3, 1e-9);
+}
+
 TEST(FirstToken, AColdReplicaIsColdOnce) {
   SimulationOptions o;
   o.pool = pool_of(Policy::sglang, 1000);
@@ -46,7 +83,7 @@ TEST(FirstToken, AColdReplicaIsColdOnce) {
 }
 
 TEST(FirstToken, GraphsReachAsFarAsTheFlagSays) {
-  EXPECT_EQ(host_times(EngineKind::vllm, 64, 8192).graphs.back(), 128);   // twice the sequences
+  EXPECT_EQ(host_times(EngineKind::vllm, 64, 8192).graphs.back(), 128);    // twice the sequences
   EXPECT_EQ(host_times(EngineKind::vllm, 1024, 8192).graphs.back(), 512);  // and no more than 512
   EXPECT_EQ(host_times(EngineKind::vllm, 4, 8192, 2048).graphs.back(), 2048);
   EXPECT_EQ(host_times(EngineKind::vllm, 4, 1000, 2048).graphs.back(), 992);  // no more than tokens of a step
@@ -72,8 +109,7 @@ TEST(FirstToken, SglangCallsWhatIsAroundExpertsAndLatentAttention) {
   EXPECT_EQ(launches_of("Qwen3-30B-A3B", EngineKind::sglang), 48 * (kLayerCalls + kExpertCalls));
   EXPECT_EQ(launches_of("Qwen3-30B-A3B", EngineKind::vllm), 48 * kLayerCalls);
   // Of DeepSeek-V2-Lite's 27 layers all have latent attention and the first has no experts.
-  EXPECT_EQ(launches_of("DeepSeek-V2-Lite", EngineKind::sglang),
-            27 * (kLayerCalls + kLatentCalls) + 26 * kExpertCalls);
+  EXPECT_EQ(launches_of("DeepSeek-V2-Lite", EngineKind::sglang), 27 * (kLayerCalls + kLatentCalls) + 26 * kExpertCalls);
 }
 
 // Shared experts' calls stay in the list, so that steps of few and of many tokens have the same names.

@@ -64,13 +64,15 @@ Count captured_size(const std::vector<Count>& graphs, Count tokens) {
 //   the others up for 20 ms though its kernels take 6; Llama 3.1 70B under vLLM 0.11 on B200 (prompts without graphs)
 //   then comes out right. 11 us are our own measurement of one eager PyTorch kernel (engine/host.cpp).
 // - reply: an estimate like receive, by the same round trips.
-// - receive, per_request, per_prompt_token: estimates, not measured: an HTTP request through a Python server takes 1 to
-//   3 ms, its serial part some 0.3 ms, a fast BPE tokeniser about two million tokens a second.
+// - receive, per_request, per_prompt_token: estimates, not measured here: an HTTP request through a Python server takes
+//   1 to 3 ms, its serial part some 0.3 ms, Hugging Face's tokeniser reads a quarter of a million tokens a second.
+// - per_streaming: chosen on vLLM's runs that stream every token. The same harness streams every tenth of
+//   TensorRT-LLM's and SGLang's, whose first tokens show nothing of the kind: they are given none.
 // - TensorRT-LLM's: steps of Llama 3.1 8B over eight H100s, whose kernels take less, in AIConfigurator's points
 //   (release 1.0): 2.7, 3.3, 4.4, 6.6 and 10.2 ms with 8, 16, 32, 64 and 128 requests. Beyond those a request costs
 //   less: its own overview's offline runs hold a thousand and more at once. With vLLM's 12.7 us for each further one
-//   Llama 3.1 8B's on H100 (the rows it was chosen on: 0, 12.7, 25 and 68 us) and H200 come out within 5 % at 128 tokens
-//   in and out, with 68 us at half.
+//   Llama 3.1 8B's on H100 (the rows it was chosen on: 0, 12.7, 25 and 68 us) and H200 come out within 5 % at 128
+//   tokens in and out, with 68 us at half.
 // SGLang's loop is of the same kind as vLLM's and is given the same figures for want of others.
 HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens, Count most_captured) {
   HostTimes host;
@@ -90,6 +92,7 @@ HostTimes host_times(EngineKind engine, Count max_sequences, Count max_tokens, C
     host.graphs = trtllm_graphs(max_sequences);
   } else {
     host.graphs = vllm_graphs(max_sequences, max_tokens, most_captured);
+    host.per_streaming = microseconds(kPerStreaming);
     host.graphs_for_prompts = true;
   }
   return host;

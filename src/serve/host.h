@@ -13,11 +13,14 @@ struct HostTimes {
   Seconds receive;           // on the way, requests side by side: HTTP, queues between processes
   Seconds per_request;       // one at a time: parsing, tokenising
   Seconds per_prompt_token;  // ... and for each token of the prompt
-  Seconds reply;             // a token's way back to the client: from the step's end through detokeniser and HTTP
+  // ... and for each request that streams its answer meanwhile: event loops of server and client handle a step's tokens
+  // before they go on with whoever has come.
+  Seconds per_streaming;
+  Seconds reply;  // a token's way back to the client: from the step's end through detokeniser and HTTP
   // Each step: scheduling, preparing inputs, sampling's results, handing tokens on.
   Seconds per_step;
   Seconds per_sequence;
-  Count dear = 0;       // the first so many sequences cost that much each, others `per_further`; 0: all
+  Count dear = 0;  // the first so many sequences cost that much each, others `per_further`; 0: all
   Seconds per_further;
   Seconds per_launch;      // of an operator that no captured graph holds
   bool overlapped = true;  // the next step is planned and prepared while this one runs

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "constants/serve.h"
 #include "serve/plan_candidates.h"
 #include "serve/plan_judge.h"
+#include "serve/plan_pictures.h"
 
 namespace tilecast {
 
@@ -54,8 +54,11 @@ class Search {
     if (auto done = judge_finalists(); !done) return done.error();
     rank();
     if (auto done = plan_.best ? find_break() : find_attainable(); !done) return done.error();
-    if (q_.pictures)
-      if (auto done = draw(); !done) return done.error();
+    if (q_.pictures) {
+      auto pictures = plan_pictures(q_, setups_, judge_, plan_.best ? &plan_.finalists[*plan_.best] : nullptr);
+      if (!pictures) return std::move(pictures).error();
+      plan_.pictures = *std::move(pictures);
+    }
     return std::move(plan_);
   }
 
@@ -290,62 +293,6 @@ class Search {
                              });
   }
 
-  Status draw() {
-    PlanPictures pictures;
-    ServePlan unused;
-    CandidateSearch steady(q_, unused);
-    std::vector<std::pair<ParetoPoint, PlannedDeployment>> points;
-    for (const auto& setups : setups_)
-      for (auto& point : steady.pareto(setups)) points.push_back(std::move(point));
-    for (auto& point : points) {
-      ParetoPoint& p = point.first;
-      const auto beats = [&p](const ParetoPoint& o) {
-        return o.tokens_per_gpu >= p.tokens_per_gpu && o.tokens_per_user >= p.tokens_per_user &&
-               (o.tokens_per_gpu > p.tokens_per_gpu || o.tokens_per_user > p.tokens_per_user);
-      };
-      p.front = std::none_of(points.begin(), points.end(), [&](const auto& o) { return beats(o.first); });
-      p.layout_front = std::none_of(points.begin(), points.end(), [&](const auto& o) {
-        return o.first.gpu == p.gpu && o.first.layout == p.layout && beats(o.first);
-      });
-    }
-    for (auto& point : points) {
-      if (point.first.front || point.first.layout_front) judge_.add_interval(point.first, point.second);
-      pictures.pareto.push_back(std::move(point.first));
-    }
-    if (plan_.best)
-      if (auto done = draw_best(plan_.finalists[*plan_.best], pictures); !done) return done;
-    plan_.pictures = std::move(pictures);
-    return Ok{};
-  }
-  Status draw_best(const PlannedDeployment& best, PlanPictures& pictures) const {
-    constexpr int kSlices = 200;
-    const auto run = judge_.run(best, best.rate);
-    if (!run) return run.error();
-    pictures.slices = over_time(*run, kSlices);
-    PlannedDeployment open = best;
-    open.in_flight = 0;
-    for (const double share : {0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5}) {
-      open.rate = best.rate * share;
-      open.fast.reset(), open.slow.reset();
-      if (auto done = judge_.judge(open); !done) return done;
-      pictures.loads.push_back(load_point(open));
-    }
-    return Ok{};
-  }
-  LoadPoint load_point(const PlannedDeployment& d) const {
-    LoadPoint point;
-    point.rate = d.rate;
-    const auto add = [&](Summary ServingMetrics::*of, Seconds& time, Interval& interval) {
-      const auto at = [&](const ServingMetrics& m) { return statistic_of(m.*of, q_.statistic); };
-      time = at(*d.simulated);
-      interval = {at(d.fast.value_or(*d.simulated)), at(d.slow.value_or(*d.simulated))};
-    };
-    add(&ServingMetrics::ttft, point.ttft, point.ttft_interval);
-    add(&ServingMetrics::tpot, point.tpot, point.tpot_interval);
-    add(&ServingMetrics::e2el, point.e2el, point.e2el_interval);
-    return point;
-  }
-
   const ServeQuery& q_;
   Method method_;
   const ModelSource* weights_;
@@ -356,135 +303,7 @@ class Search {
   std::vector<PlannedDeployment> candidates_;
 };
 
-// Joules of a token by the steady state: the GPUs at rest, the step that decodes and a prompt's own.
-double joules_of_a_token(const ServeQuery& q, const PlannedDeployment& d) {
-  const auto output = static_cast<double>(q.mean_output());
-  const PoolOptions answers = d.pool.pool(), prompts = d.prefill ? d.prefill->pool() : answers;
-  if (!answers.idle || !(d.rate > 0)) return std::numeric_limits<double>::infinity();
-  const double at_rest = in_watts(*answers.idle) * d.gpus() / (q.requests_at(d.rate) * output);
-  StepBatch decode;
-  decode.decodes = std::max<Count>(1, std::llround(d.steady.decoding));
-  decode.decode_context = decode.decodes * (q.mean_input() + q.mean_output() / 2);
-  StepBatch prompt;
-  prompt.prefill = {{q.mean_input(), 0}};
-  return at_rest +
-         answers.cost->spent(decode).joules * static_cast<double>(answers.abreast) /
-             static_cast<double>(decode.decodes) +
-         prompts.cost->spent(prompt).joules * static_cast<double>(prompts.abreast) / output;
-}
-
 }  // namespace
-
-PoolOptions PlannedPool::pool() const {
-  PoolOptions options = setup->pool;
-  options.replicas *= copies;
-  return options;
-}
-
-WorkloadOptions ServeQuery::workload_at(double rate) const {
-  constexpr Count kLeast = 300, kMost = 3000;
-  WorkloadOptions w = workload;
-  w.rate = rate;
-  if (w.requests == 0) w.requests = std::clamp<Count>(std::llround(30 * rate), kLeast, kMost);
-  return w;
-}
-
-bool ServeQuery::any_objective() const {
-  return slo.any() || std::any_of(classes.begin(), classes.end(), [](const RequestClass& c) { return c.slo.any(); });
-}
-
-Slo ServeQuery::steady_slo() const {
-  if (slo.any()) return slo;
-  Slo loosest;
-  const auto add = [&](std::optional<Seconds> Slo::*time) {
-    for (const RequestClass& c : classes)
-      if (c.slo.*time) loosest.*time = std::max((loosest.*time).value_or(seconds(0)), *(c.slo.*time));
-  };
-  add(&Slo::ttft), add(&Slo::tpot), add(&Slo::e2el);
-  return loosest;
-}
-
-double ServeQuery::margin_of(const ServingMetrics& m) const {
-  double least = margin(slo, m, statistic);
-  for (std::size_t i = 0; i < std::min(classes.size(), m.classes.size()); ++i) {
-    const ClassMetrics& c = m.classes[i];
-    least = std::min(least, margin(classes[i].slo, statistic_of(c.ttft, statistic), statistic_of(c.tpot, statistic),
-                                   statistic_of(c.e2el, statistic)));
-  }
-  return least;
-}
-
-SteadyLoad ServeQuery::load(double rate, Count block_tokens) const {
-  if (recorded.any()) {
-    SteadyLoad at = recorded.at_one;
-    at.rate *= rate;
-    return at;
-  }
-  SteadyLoad l{rate, workload.input, workload.output, 0};
-  if (workload.prefixes > 0) l.cached = workload.prefix_tokens / block_tokens * block_tokens;
-  l.cached = std::min(l.cached, workload.input.mean - 1);
-  return l;
-}
-
-SimulationOptions PlannedDeployment::simulation(const ServeQuery& query) const {
-  SimulationOptions o;
-  o.pool = pool.pool();
-  if (prefill) o.prefill = prefill->pool();
-  o.link = link;
-  o.concurrency = in_flight;
-  o.router = query.features.router, o.prefixes = query.features.prefixes;
-  o.first_token_timeout = query.features.first_token_timeout, o.total_timeout = query.features.total_timeout;
-  o.paths = &query.recorded.paths;
-  o.context_limit = query.context_limit > 0 ? query.context_limit : query.model.max_context;
-  return o;
-}
-
-Seconds statistic_of(const Summary& s, Statistic statistic) {
-  switch (statistic) {
-    case Statistic::mean: return seconds(s.mean);
-    case Statistic::median: return seconds(s.median);
-    case Statistic::p90: return seconds(s.p90);
-    case Statistic::p99: return seconds(s.p99);
-  }
-  return {};
-}
-
-double margin(const Slo& slo, Seconds ttft, Seconds tpot, Seconds e2el) {
-  double least = 1;
-  if (slo.ttft) least = std::min(least, 1 - ttft / *slo.ttft);
-  if (slo.tpot) least = std::min(least, 1 - tpot / *slo.tpot);
-  if (slo.e2el) least = std::min(least, 1 - e2el / *slo.e2el);
-  return least;
-}
-double margin(const Slo& slo, const ServingMetrics& m, Statistic statistic) {
-  return margin(slo, statistic_of(m.ttft, statistic), statistic_of(m.tpot, statistic), statistic_of(m.e2el, statistic));
-}
-double margin(const Slo& slo, const SteadyState& s, Statistic statistic, Count output) {
-  if (s.saturated()) return -1e9;
-  const Seconds ttft = s.ttft_at(statistic), tpot = s.tpot_at(statistic);
-  return margin(slo, ttft, tpot, ttft + tpot * static_cast<double>(output - 1));
-}
-
-double usd_per_million(double usd_per_hour, double tokens_per_second) {
-  return usd_per_hour / (tokens_per_second * 3600 / 1e6);
-}
-
-PlanRank plan_rank(const ServeQuery& q, const PlannedDeployment& d) {
-  // Chances that differ by less than they are known are the same, and nothing is hopeless.
-  const double chance = d.chance ? std::max(0.05, std::round(*d.chance * 20) / 20) : 1;
-  switch (q.objective) {
-    case ServingObjective::cost:
-      return d.usd_per_hour ? PlanRank{0, *d.usd_per_hour / chance} : PlanRank{1, d.gpus() / chance};
-    case ServingObjective::load: return {0, -d.rate * chance};
-    case ServingObjective::throughput: return {0, -(d.simulated ? d.simulated->output_throughput : d.rate) / d.gpus()};
-    case ServingObjective::energy: {
-      if (!d.simulated) return {0, joules_of_a_token(q, d)};
-      const auto& energy = d.simulated->energy;
-      return energy && energy->per_token ? PlanRank{0, *energy->per_token / chance} : PlanRank{1, d.gpus() / chance};
-    }
-  }
-  return {};
-}
 
 Result<ServePlan> plan_serving(const ServeQuery& query, Method method, const ModelSource* weights,
                                const Watch& progress) {

@@ -154,7 +154,7 @@ class Simulation {
     s.request = requests_[static_cast<std::size_t>(i)];
     if (o_.prefill) s.request.output = 1, s.request.most_output = 0;
     if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(s, true));
-    if (o_.concurrency == 0 && !clients_.turns().any()) clients_.send_next();
+    if (o_.concurrency == 0 && !clients_.sends_in_time()) clients_.send_next();
   }
   void enter(Sequence& s, ServingReplica& replica) {
     s.replica = replica.number, s.entered = events_.now();
@@ -207,6 +207,7 @@ class Simulation {
     if (!decodes_elsewhere && !s.first_given) {
       s.first_given = true;
       record.first = here;
+      clients_.streams();
       record.scheduled = s.scheduled;
       record.hits = s.hits;
     } else {

@@ -6,6 +6,7 @@
 // and values travel over a link to the pool that decodes.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,6 +42,11 @@ struct SimulationOptions {
   const SharedPaths* paths = nullptr;  // of requests that have one; outlives the simulation
 
   const PoolOptions& front() const { return prefill ? *prefill : pool; }  // the pool that requests enter
+  // Servers that tokenise: one for each replica, one for those that step together.
+  double front_ends() const {
+    const Count most = autoscale ? autoscale->most * front().in_step : front().replicas;
+    return static_cast<double>(std::max<Count>(1, most / front().in_step));
+  }
 };
 
 // `progress` is called now and then with the share of requests that ended, and may end the simulation.

@@ -165,12 +165,12 @@ double fixed_point(double most, const std::function<double(double)>& wanted) {
   return high;
 }
 
-// Tokeniser and the way to the scheduler: one server for all replicas, each request the same (M/D/1).
-double front_end(const HostTimes& host, const SteadyLoad& load) {
+// Tokeniser and the way to the scheduler: as many servers as there are front ends, each request the same (M/D/1).
+double front_end(const HostTimes& host, const SteadyLoad& load, double fronts) {
   const double work = host.per_request.base() + host.per_prompt_token.base() * static_cast<double>(load.input.mean);
-  const double busy = load.rate * work;
+  const double busy = load.rate * work / fronts;
   if (busy >= 1) return kInfinite;
-  return host.receive.base() + host.reply.base() + work + work * busy / (2 * (1 - busy));
+  return host.receive.base() + host.reply.base() + work + work / fronts * busy / (2 * (1 - busy));
 }
 
 // Waiting for a place among `places`, each held for `time`.
@@ -355,9 +355,13 @@ Seconds SteadyState::tpot_at(Statistic statistic) const {
 SteadyState steady_state(const SimulationOptions& o, const SteadyLoad& load) {
   assert(o.pool.limits.policy != Policy::static_batch);
   if (too_long(o, load)) return stopped(Limit::length);
-  const double front = front_end(o.prefill ? o.prefill->host : o.pool.host, load);
+  const HostTimes& host = o.front().host;
+  const double front = front_end(host, load, o.front_ends());
   if (!(front < kInfinite)) return stopped(Limit::front_end);
-  return o.prefill ? apart(o, load, front) : together(o, load, front);
+  SteadyState s = o.prefill ? apart(o, load, front) : together(o, load, front);
+  if (!s.saturated())
+    s.ttft += host.per_streaming * (s.decoding * static_cast<double>(o.pool.replicas) / o.front_ends());
+  return s;
 }
 
 }  // namespace tilecast

@@ -1,0 +1,16 @@
+// `tilecast-lab routing`: which law of tokens to experts served models follow.
+#pragma once
+
+#include <string>
+
+#include "lab/evidence/routing_report.h"
+
+namespace tilecast {
+
+struct RoutingCommand {
+  std::string data = "../shared/data";  // with aiconfigurator/ and inferencemax/
+  RoutingChoice choice;
+};
+Result<std::string> run_routing(const RoutingCommand& command);
+
+}  // namespace tilecast
