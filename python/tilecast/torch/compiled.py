@@ -19,6 +19,7 @@ import torch
 import torch._dynamo
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
+from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from .attention import attention
@@ -139,11 +140,21 @@ def _unwatched() -> Iterator[None]:
     while _get_current_function_mode_stack():
         functions.append(_pop_mode())
     try:
-        with _disable_current_modes():
+        with _disable_current_modes(), _flags_down():
             yield
     finally:
         for mode in reversed(functions):
             _push_mode(mode)
+
+
+@contextlib.contextmanager
+def _flags_down() -> Iterator[None]:
+    """Releases before 2.11 go by what was entered, not by what still holds: modes that are left for a while count."""
+    with contextlib.ExitStack() as stack:
+        for name in ("_is_in_torch_dispatch_mode", "_is_in_non_infra_torch_dispatch_mode"):
+            if hasattr(_python_dispatch, name):
+                stack.enter_context(mock.patch.object(_python_dispatch, name, False))
+        yield
 
 
 @contextlib.contextmanager
