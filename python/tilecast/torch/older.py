@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 CUDA, META = 1, 14  # c10/core/DeviceType.h
 DEVICE_TYPES = 20
 GUARDS = "_ZN3c104impl26device_guard_impl_registryE"  # c10::impl::device_guard_impl_registry, one pointer for each type of device
