@@ -1,5 +1,5 @@
-"""What PyTorch before 2.6 lacks and recording needs: operators over fake tensors of a card without a driver, and the sizes of the
-tensors whose gradients autograd's nodes take. With later releases nothing here does anything."""
+"""What older releases of PyTorch lack and recording needs: operators over fake tensors of a card without a driver, and the sizes of the
+tensors whose gradients autograd's nodes take. With PyTorch 2.11 nothing here does anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from unittest import mock
 
 import torch
 from torch import Tensor
+from torch.utils import _triton
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..errors import QueryError
 
 RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 CUDA, META = 1, 14  # c10/core/DeviceType.h
@@ -25,8 +28,8 @@ def guards_without_driver(really: bool) -> Iterator[None]:
     """Entering a card does nothing, where none is `really` there.
 
     Tensor methods such as `copy_` and indexing enter the device of their tensor, for which PyTorch asks the driver or, built
-    without CUDA, fails. From 2.6 on FakeTensorMode sets a guard that does nothing (`_ensureCUDADeviceGuardSet`). Earlier releases
-    have such a guard for the device "meta", and here it stands in for CUDA's.
+    without CUDA, fails. Newer releases set a guard that does nothing (`_ensureCUDADeviceGuardSet`). 2.4 has such a guard for the
+    device "meta" alone, and here it stands in for CUDA's.
     """
     if really or hasattr(torch._C, "_ensureCUDADeviceGuardSet"):
         yield
@@ -52,8 +55,8 @@ _results: dict[int, list[Result]] = {}  # by the number that autograd gives a no
 
 
 def results_of(node: Any) -> Sequence[Any]:
-    """Shapes, types and devices of the tensors that a node takes the gradients of: `node._input_metadata`, which there is from
-    2.5 on, or what `results_seen` has noted; None of a result that is not known."""
+    """Shapes, types and devices of the tensors that a node takes the gradients of: `node._input_metadata`, which 2.4
+    does not have, or what `results_seen` has noted; None of a result that is not known."""
     known = getattr(node, "_input_metadata", None)
     if known is not None:
         return known
@@ -101,6 +104,23 @@ def _tensors(value: Any) -> list[Tensor]:
 def _nodes_have_results() -> bool:
     with torch.enable_grad():
         return hasattr(torch.ones((), device="cpu", requires_grad=True).clone().grad_fn, "_input_metadata")
+
+
+def check_compiles() -> None:
+    """While a compiler traces, nothing sees the results of operators, so that nodes have to know them."""
+    if not _nodes_have_results():
+        raise QueryError(f"cannot be compile with PyTorch {torch.__version__}, whose autograd does not tell the sizes of results",
+                         "PyTorch 2.8 or later records compiled programs", "mode")
+
+
+@contextlib.contextmanager
+def triton_unasked() -> Iterator[None]:
+    """2.8 notes Triton's version as it compiles a backward pass, and asks the driver whether the card can run it."""
+    if RELEASE >= (2, 11):
+        yield
+        return
+    with mock.patch.object(_triton, "has_triton", lambda: False):
+        yield
 
 
 @contextlib.contextmanager
