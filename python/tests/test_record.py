@@ -17,9 +17,9 @@ try:
     from tilecast import errors
     from tilecast.torch.attention import CUDNN, backend
     from tilecast.torch.backward import Backward
-    from tilecast.torch.older import check_compiles, results_seen
+    from tilecast.torch.older import RELEASE, check_compiles, results_seen
 except ImportError:
-    torch = None
+    torch, RELEASE = None, ()
 
 NO_COMPILER = "PyTorch is not installed"
 if torch is not None:
@@ -325,6 +325,7 @@ class Compiled(unittest.TestCase):
         program = self.record(Moves, training=False)
         self.assertIn("aten.where.self", self.calls(program, 0))
 
+    @unittest.skipIf(bool(torch) and RELEASE < (2, 11), "before PyTorch 2.11 Dynamo asks the driver which kernel attention runs")
     def test_attention_with_a_mask_that_no_kernel_takes_comes_apart(self):
         class Attends(nn.Module):
             def forward(self, x):

@@ -12,7 +12,6 @@ from unittest import mock
 
 import torch
 from torch import Tensor
-from torch.utils import _triton
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..errors import QueryError
@@ -119,7 +118,8 @@ def triton_unasked() -> Iterator[None]:
     if RELEASE >= (2, 11):
         yield
         return
-    with mock.patch.object(_triton, "has_triton", lambda: False):
+    from torch._dynamo import utils
+    with mock.patch.object(utils, "has_triton", lambda: False, create=True):
         yield
 
 
