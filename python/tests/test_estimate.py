@@ -11,7 +11,7 @@ try:
     import torch
     from torch import nn
     from tilecast import errors, torch as tt
-    from tilecast.torch import ask, program
+    from tilecast.torch import ask, older, program
 except ImportError:
     torch = None
 
@@ -66,11 +66,20 @@ class Estimates(unittest.TestCase):
         (exported,) = tt.forecast(torch.export.export(self.model, (self.x,)), gpu="B200")
         self.assertAlmostEqual(plain.kernels_ms, graph.kernels_ms, places=9)
         self.assertAlmostEqual(plain.kernels_ms, exported.kernels_ms, places=9)
+        (training,) = tt.forecast(self.model, (self.x,), gpu="B200", training=True)
+        self.assertGreater(training.kernels_ms, 2 * plain.kernels_ms)
+
+    def test_forecast_of_a_compiled_model(self):
+        try:
+            older.check_compiles()
+        except errors.QueryError as problem:
+            with self.assertRaisesRegex(tt.TilecastError, "2.8 or later"):
+                tt.forecast(self.model, (self.x,), gpu="B200", compile=True)
+            self.skipTest(str(problem))
+        (plain,) = tt.forecast(self.model, (self.x,), gpu="B200")
         (compiled,) = tt.forecast(self.model, (self.x,), gpu="B200", compile=True)
         self.assertLess(compiled.launches, plain.launches + 1)
         self.assertIn("fused pointwise", {operator["name"] for operator in compiled.operators})
-        (training,) = tt.forecast(self.model, (self.x,), gpu="B200", training=True)
-        self.assertGreater(training.kernels_ms, 2 * plain.kernels_ms)
 
     def test_a_formula_of_ones_own(self):
         @torch.library.custom_op("tilecast_test::twice", mutates_args=())

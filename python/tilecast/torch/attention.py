@@ -11,6 +11,8 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
+# PyTorch 2.4 has cuDNN's kernel without masks and without sizes of its results, and runs it only when asked to; flash is next.
+CUDNN = "attn_bias" in {argument.name for argument in torch.ops.aten._scaled_dot_product_cudnn_attention.default._schema.arguments}
 HALF = (torch.float16, torch.bfloat16)
 ops = torch.ops.aten
 
@@ -24,7 +26,7 @@ def backend(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], c
     dense = all(t.stride(-1) == 1 for t in (query, key, value))
     dense_mask = mask is None or mask.stride(-1) == 1
     learned = mask is not None and mask.requires_grad and torch.is_grad_enabled()  # cuDNN's has no derivative
-    if half and alike and dense and dense_mask and not learned and capability in ((9, 0), (10, 0)):
+    if CUDNN and half and alike and dense and dense_mask and not learned and capability in ((9, 0), (10, 0)):
         if width <= 256 and width % 8 == 0:
             return "cudnn"
     if half and alike and dense and mask is None and capability >= (8, 0) and width <= 256:
@@ -41,9 +43,10 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Ten
     """The call, lowered to the operator of the chosen backend."""
     chosen = backend(query, key, value, attn_mask, capability)
     if chosen == "math":
+        grouped = {"enable_gqa": True} if enable_gqa else {}  # 2.4 does not know the word
         with torch.autocast(query.device.type, enabled=False):  # it casts the call's operands, not the products inside
             return ops._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None,
-                                                          scale=scale, enable_gqa=enable_gqa)[0]
+                                                          scale=scale, **grouped)[0]
     if chosen == "flash":
         return _flash(query, key, value, dropout_p, is_causal, scale)
     saves = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))

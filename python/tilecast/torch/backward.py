@@ -15,6 +15,8 @@ from unittest import mock
 import torch
 from torch import Tensor
 
+from .older import results_of
+
 Grads = list[Optional[Tensor]]
 
 
@@ -213,7 +215,7 @@ class _Graph:
 
     def give(self, node: Any, place: int, gradient: Optional[Tensor]) -> None:
         """One more gradient for a node's output; those that meet are added."""
-        slots = self.held.setdefault(node, [None] * max(len(_metadata(node)), place + 1))
+        slots = self.held.setdefault(node, [None] * max(len(results_of(node)), place + 1))
         if gradient is None:
             return
         before = slots[place]
@@ -266,14 +268,10 @@ def _gradient_node(tensor: Tensor) -> Any:
     return torch.autograd.graph.get_gradient_edge(tensor).node
 
 
-def _metadata(node: Any) -> Any:
-    return getattr(node, "_input_metadata", ())
-
-
 def _fitted(gradient: Any, node: Any, place: int) -> Any:
     """As the engine does: summed to the shape and cast to the type of the tensor that it belongs to."""
-    known = _metadata(node)
-    if place >= len(known):
+    known = results_of(node)
+    if place >= len(known) or known[place] is None:
         return gradient
     shape, dtype = tuple(known[place].shape), known[place].dtype
     if tuple(gradient.shape) != shape:
@@ -290,7 +288,7 @@ def _of_cumprod(node: Any, gradient: Optional[Tensor]) -> Tensor:
 
 def _of_python(node: Any, gradients: Grads, edges: int) -> Grads:
     """A `torch.autograd.Function`: absent gradients are zeros, and what is no tensor has none."""
-    known = _metadata(node)
+    known = results_of(node)
     filled = [torch.zeros(known[place].shape, dtype=known[place].dtype, device=known[place].device)
               if gradient is None and place < len(known) else gradient for place, gradient in enumerate(gradients)]
     found = node.apply(*filled)

@@ -18,11 +18,14 @@ from unittest import mock
 import torch
 import torch._dynamo
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
+from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from .attention import attention
 from .backward import Backward
+from .older import RELEASE
 from .program import NO_GRAPH
 from .surroundings import ATTENTION
 
@@ -93,7 +96,7 @@ class Compiler:
         from torch._inductor import config
         from torch._inductor.compile_fx import compile_fx
         self._choose_attention(graph)
-        with config.patch(SETTINGS), _constants_on_host(), mock.patch.object(torch.autograd, "grad", self.backward.grad):
+        with config.patch(SETTINGS), _one_mode(inputs), _constants_on_host(), mock.patch.object(torch.autograd, "grad", self.backward.grad):
             return compile_fx(graph, inputs, inner_compile=self._inner)
 
     def _choose_attention(self, graph: Any) -> None:
@@ -114,7 +117,7 @@ class Compiler:
         from torch._inductor.virtualized import V
         self.graphs += 1
         view_to_reshape(graph)
-        with self._outside(), torch.no_grad(), V.set_fake_mode(fake_tensor_prop(graph, inputs)):
+        with self._outside(), torch.no_grad(), _one_mode(inputs), V.set_fake_mode(fake_tensor_prop(graph, inputs)):
             _recursive_post_grad_passes(graph, is_inference=options.get("is_inference", False))
 
         number = self.graphs - 1
@@ -139,11 +142,34 @@ def _unwatched() -> Iterator[None]:
     while _get_current_function_mode_stack():
         functions.append(_pop_mode())
     try:
-        with _disable_current_modes():
+        with _disable_current_modes(), _flags_down():
             yield
     finally:
         for mode in reversed(functions):
             _push_mode(mode)
+
+
+@contextlib.contextmanager
+def _one_mode(inputs: Any) -> Iterator[None]:
+    """Inputs are fake already. PyTorch 2.11 makes them anew in the mode that it traces in; earlier releases want them to be of that
+    mode, so they trace in the inputs'."""
+    context: Any = torch._guards.TracingContext.try_get()
+    modes = {value.fake_mode for value in inputs if isinstance(value, FakeTensor)}
+    if RELEASE >= (2, 11) or context is None or len(modes) != 1:
+        yield
+        return
+    with mock.patch.object(context, "fake_mode", modes.pop()):
+        yield
+
+
+@contextlib.contextmanager
+def _flags_down() -> Iterator[None]:
+    """Releases before 2.11 go by what was entered, not by what still holds: modes that are left for a while count."""
+    with contextlib.ExitStack() as stack:
+        for name in ("_is_in_torch_dispatch_mode", "_is_in_non_infra_torch_dispatch_mode"):
+            if hasattr(_python_dispatch, name):
+                stack.enter_context(mock.patch.object(_python_dispatch, name, False))
+        yield
 
 
 @contextlib.contextmanager
@@ -218,7 +244,9 @@ def _constants_on_host() -> Iterator[None]:
         with plain() as found, OnHost():
             yield found
 
-    with mock.patch.object(folder, "__init__", on_host(folder.__init__)), \
-            mock.patch.object(folder, "_deduce_value", on_host(folder._deduce_value)), \
-            mock.patch.object(proxy_tensor, "unset_fake_temporarily", real_on_host):
+    with contextlib.ExitStack() as stack:
+        for name in ("__init__", "_deduce_value"):
+            if hasattr(folder, name):  # 2.4 has no _deduce_value
+                stack.enter_context(mock.patch.object(folder, name, on_host(getattr(folder, name))))
+        stack.enter_context(mock.patch.object(proxy_tensor, "unset_fake_temporarily", real_on_host))
         yield

@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import QueryError
 from .ask import ask
+from .older import check_compiles
 from .program import Program
 from .ranks import local
 from .record import Recorder, Watch, tensors_in
@@ -142,6 +143,8 @@ class Estimate:
         if not self.gpus and not self.clusters:
             raise QueryError("is missing", "for example B200", "gpu")
         self.engine = ENGINES[mode]
+        if self.engine == "compile":
+            check_compiles()
         self.recorder = Recorder(name, capability)
         self.results: list[Forecast] = []
         self._fakes: dict[int, tuple[Tensor, Tensor]] = {}  # by a real tensor's number: itself and its fake

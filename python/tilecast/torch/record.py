@@ -15,6 +15,7 @@ from .arguments import Describer
 from .backward import Backward
 from .compiled import Compiler
 from .modules import Paths, optimizers_stepping
+from .older import check_compiles, guards_without_driver, results_seen, triton_unasked
 from .program import NEVER, ROLES, Call, Operator, Program, Storage
 from .ranks import COLLECTIVES, Streams, groups_of, is_spread, local, meshes_on_host, resizes_seen, shardings_apart, world
 from .surroundings import READ_BACK, ChooseKernels, Convolutions, Fakes, Numbers, as_on_card, to_fakes, untraced
@@ -41,11 +42,14 @@ class Recorder:
 
     def __enter__(self) -> "Recorder":
         self._open = contextlib.ExitStack()
+        self._open.enter_context(guards_without_driver(Fakes.really))
+        self._open.enter_context(triton_unasked())
         self._open.enter_context(as_on_card(self.capability))
         self._open.enter_context(self.mode)
         stepping = self._open.enter_context(optimizers_stepping())  # they read their count of steps
         self._open.enter_context(Numbers(lambda: self.watch is None and not stepping()))
         self._open.enter_context(Convolutions())
+        self._open.enter_context(results_seen())
         self._open.enter_context(ChooseKernels(self.capability))
         self._open.enter_context(self.backward.installed())
         self._open.enter_context(self.streams.installed())
@@ -85,6 +89,7 @@ class Recorder:
 
     def compile(self, module: nn.Module, in_place: bool = False) -> nn.Module:
         """From here on calls of the module are recorded as `torch.compile(module)` would run them, or `module.compile()`."""
+        check_compiles()
         self.program.compiled = True
         if in_place:
             self.compiler.in_place.add(id(module))
