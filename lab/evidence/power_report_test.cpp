@@ -8,7 +8,7 @@
 namespace tilecast {
 namespace {
 
-constexpr const char* kPowerColumns = "what,shape,dtype,data,regime,duty,time_us,energy_watts,cycle_mhz,ops\n";
+constexpr const char* kPowerColumns = "what,shape,dtype,data,regime,duty,time_us,energy_watts,cycle_mhz,launches\n";
 
 TEST(PowerReport, ErrorsAreOfRowsThatHaveTheFigure) {
   PowerRow slow{"products, bf16", "burst", "normal", {1.0, 1.5e9, {}}, {1.1, 1.5e9, 700}};
@@ -44,6 +44,29 @@ TEST(PowerReport, LoadsThatLastAreSlowerThanBursts) {
   EXPECT_EQ(judged->left_out.size(), 2u) << "a loop of a pipe, and a row without a time";
   const std::string report = power_report(*judged);
   EXPECT_NE(report.find("| 2 s | normal | 1 |"), std::string::npos) << report;
+}
+
+// Bursts of ten launches: 4.2 us a launch are 42 us a burst, of two 21. Products of bf16 are judged, not asked.
+TEST(PowerReport, WhatABurstsFirstReplayTakesIsReadOffOtherKernelsThanThoseJudged) {
+  const TestFolder folder;
+  const std::string path = folder.plain("r.csv", std::string(kPowerColumns) +
+                                                     "pipe,exp2,fp32,normal,burst,1,104.2,,1980,10\n"
+                                                     "pipe,exp2,fp32,normal,window,1,100,,1980,99\n"
+                                                     "gemm,4096x4096x4096,fp32,normal,burst,1,3021,,1980,2\n"
+                                                     "gemm,4096x4096x4096,fp32,normal,window,1,3000,,1980,7\n"
+                                                     "gemm,2048x2048x2048,bf16,normal,burst,1,90,,1700,10\n"
+                                                     "gemm,2048x2048x2048,bf16,normal,window,1,25,,1700,600\n"
+                                                     "gemm,1024x1024x1024,tf32,zeros,burst,1,80,,1700,10\n"
+                                                     "gemm,1024x1024x1024,tf32,zeros,window,1,25,,1700,600\n");
+  const auto start = burst_start(path);
+  ASSERT_TRUE(start) << start.error().line();
+  EXPECT_EQ(start->kernels, 2);
+  EXPECT_NEAR(start->seconds, 42e-6, 1e-9);
+  const auto judged = judge_power(path, "H200-SXM", shipped_models());
+  ASSERT_TRUE(judged) << judged.error().line();
+  const PowerRow &burst = judged->rows[2], &window = judged->rows[3];
+  EXPECT_EQ(burst.what, "products, bf16");
+  EXPECT_NEAR(burst.forecast.time - window.forecast.time, 4.2e-6, 1e-9);
 }
 
 TEST(PowerReport, BadTablesAreRefused) {

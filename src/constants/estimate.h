@@ -155,6 +155,31 @@ inline constexpr IntervalConstants kStreamInterval = interval_constants("streams
 inline constexpr Number kFloorLawFixed{
     "learned.floor_fixed", 0.35, "1", measured, "share of a launch that does not follow the clock", sources::kSweep};
 inline constexpr Number kFloorLawClocks{"learned.floor_clocks", 0.65, "1", measured, "and that does", sources::kSweep};
+inline constexpr Number kHostGap{"learned.host_gap",
+                                 0.6,
+                                 "1",
+                                 measured,
+                                 "of the floor of calls timed one by one, what passes before their kernel starts",
+                                 "intercepts of time over bytes of NeuSight's add and mulu: 0.51 to 0.62 on five cards"};
+inline constexpr Number kHostGapAmd{"learned.host_gap",
+                                    0.8,
+                                    "1",
+                                    measured,
+                                    "the same under ROCm",
+                                    "the same of MI100 and MI210: 0.82 and 0.79",
+                                    "amd"};
+inline constexpr Number kHostJoin{"learned.host_join",
+                                  16,
+                                  "1",
+                                  measured,
+                                  "exponent that joins that floor with the gap and the kernel",
+                                  "NeuSight's products of one wave over their depth: 3 to 4 % above both where they meet"};
+inline constexpr Number kHostTold{"learned.host_told",
+                                  1.1,
+                                  "1",
+                                  assumed,
+                                  "times the floor from which on a measured call tells of its kernel",
+                                  "floors of like calls scatter by a few percent"};
 inline constexpr Number kStrangerSpread{"learned.stranger_spread",
                                         0.4,
                                         "1",

@@ -101,6 +101,10 @@ void add_estimate_2(List& list) {
   list.add_all(kStreamInterval);
   list.add(kFloorLawFixed);
   list.add(kFloorLawClocks);
+  list.add(kHostGap);
+  list.add(kHostGapAmd);
+  list.add(kHostJoin);
+  list.add(kHostTold);
   list.add(kStrangerSpread);
   list.add(kMoveDoubt);
   list.add(kDomainMargin);

@@ -1,0 +1,39 @@
+// Kernels that a host launches and times one by one.
+//
+// Two events around a call hold more than its kernel. Between the first event and the kernel's start the host prepares
+// the call (the gap); after the launch it returns and records the second event, which a short kernel waits for. So
+// nothing takes less than a floor, and behind the floor the gap adds:
+//
+//   measured = |floor, gap + kernel|p      with a large p: the edge between the two is sharp
+//
+// Floor and gap are the host's and its framework's, whatever the card's clock. A graph pays neither.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "gpu/gpu.h"
+#include "tilecast/units.h"
+
+namespace tilecast {
+
+struct HostTiming {
+  float floor_us = 0, gap_us = 0;
+};
+
+// The gap of a host whose shortest calls take `floor_us`.
+HostTiming host_timing(double floor_us, Vendor vendor);
+
+// The time between two events around a call whose kernel takes so long.
+Seconds timed_by_host(const HostTiming& host, Seconds kernel);
+
+// What such a time says of its kernel.
+struct OwnTime {
+  Seconds kernel;
+  float told = 1;  // relative change of the measured time over the kernel's: nearly nothing at the floor, 1 far above
+};
+// Empty: too near the floor to say anything.
+std::optional<OwnTime> without_host(const HostTiming& host, Seconds measured);
+
+}  // namespace tilecast

@@ -1,0 +1,45 @@
+#include "estimate/host_timing.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tilecast {
+namespace {
+
+// A floor of 30 us, and a gap of 18 before the kernel starts.
+const HostTiming kHost{30, 18};
+
+TEST(HostTiming, AShortKernelTakesTheFloorAndALongOneTheGapMore) {
+  EXPECT_NEAR(in_microseconds(timed_by_host(kHost, microseconds(2))), 30, 0.01);
+  EXPECT_NEAR(in_microseconds(timed_by_host(kHost, microseconds(982))), 1000, 0.01);
+  // Where they meet: 30 x 2^(1/16).
+  EXPECT_NEAR(in_microseconds(timed_by_host(kHost, microseconds(12))), 30 * std::pow(2.0, 1.0 / 16), 1e-6);
+}
+
+TEST(HostTiming, TheHostComesOffAgain) {
+  for (const double us : {18.0, 30.0, 100.0, 5000.0}) {
+    const auto own = without_host(kHost, timed_by_host(kHost, microseconds(us)));
+    ASSERT_TRUE(own) << us;
+    EXPECT_NEAR(in_microseconds(own->kernel), us, us * 1e-6);
+    // One percent more of the kernel is so much more of the measured time.
+    const double more = timed_by_host(kHost, microseconds(us * 1.001)) / timed_by_host(kHost, microseconds(us)) - 1;
+    EXPECT_NEAR(own->told, more / 0.001, 0.01) << us;
+  }
+  EXPECT_FALSE(without_host(kHost, microseconds(32))) << "within a tenth of the floor";
+}
+
+TEST(HostTiming, WithoutAHostNothingComesOff) {
+  const auto own = without_host({}, microseconds(7));
+  ASSERT_TRUE(own);
+  EXPECT_DOUBLE_EQ(in_microseconds(own->kernel), 7);
+  EXPECT_FLOAT_EQ(own->told, 1);
+}
+
+TEST(HostTiming, TheGapIsAShareOfTheFloor) {
+  EXPECT_FLOAT_EQ(host_timing(50, Vendor::nvidia).gap_us, 30);
+  EXPECT_FLOAT_EQ(host_timing(20, Vendor::amd).gap_us, 16);
+}
+
+}  // namespace
+}  // namespace tilecast
