@@ -22,6 +22,14 @@ inline constexpr Tunable kHbmEfficiency = Constant{"physics.dram_efficiency",
                                                    "share of peak DRAM bandwidth a long stream reaches",
                                                    "streaming rows of the measured cards",
                                                    "hbm"};
+inline constexpr Tunable kPascalHbmEfficiency =
+    Constant{"physics.dram_efficiency",
+             0.75,
+             "1",
+             measured,
+             "the same of Pascal's HBM",
+             "NeuSight's training rows of add and mulu on P100: 550 of 732 GB/s from 63 to 290 MB",
+             "6.0"};
 inline constexpr Tunable kGddrEfficiency = Constant{"physics.dram_efficiency",
                                                     0.90,
                                                     "1",

@@ -66,6 +66,7 @@ void add_power(List& list) {
 
 void add_estimate_1(List& list) {
   list.add(kHbmEfficiency);
+  list.add(kPascalHbmEfficiency);
   list.add(kGddrEfficiency);
   list.add(kGddrEccEfficiency);
   list.add(kL2Efficiency);
