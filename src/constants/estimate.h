@@ -21,7 +21,7 @@ inline constexpr Tunable kHbmEfficiency = Constant{"physics.dram_efficiency",
                                                    fitted,
                                                    "share of peak DRAM bandwidth a long stream reaches",
                                                    "streaming rows of the measured cards",
-                                                   "hbm"};
+                                                   "hbm-later"};
 inline constexpr Tunable kPascalHbmEfficiency =
     Constant{"physics.dram_efficiency",
              0.75,
@@ -29,7 +29,7 @@ inline constexpr Tunable kPascalHbmEfficiency =
              measured,
              "the same of Pascal's HBM",
              "NeuSight's training rows of add and mulu on P100: 550 of 732 GB/s from 63 to 290 MB",
-             "6.0"};
+             "hbm-first"};
 inline constexpr Tunable kGddrEfficiency = Constant{"physics.dram_efficiency",
                                                     0.90,
                                                     "1",
@@ -168,7 +168,8 @@ inline constexpr Number kHostGap{"learned.host_gap",
                                  "1",
                                  measured,
                                  "of the floor of calls timed one by one, what passes before their kernel starts",
-                                 "intercepts of time over bytes of NeuSight's add and mulu: 0.51 to 0.62 on five cards"};
+                                 "intercepts of time over bytes of NeuSight's add and mulu: 0.51 to 0.62 on five cards",
+                                 "nvidia intel"};
 inline constexpr Number kHostGapAmd{"learned.host_gap",
                                     0.8,
                                     "1",
