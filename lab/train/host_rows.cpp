@@ -2,52 +2,72 @@
 
 #include <algorithm>
 
+#include "constants/estimate.h"
 #include "support/statistics.h"
 
 namespace tilecast {
 namespace {
 
-// Kernels that take less than this share of what was measured stand on the floor; fewer such rows are no evidence.
-constexpr double kNearlyNothing = 0.15;
-constexpr std::size_t kLeastOnFloor = 5;
-// Of those rows' times: the analytic forecast may take a long kernel for a short one, but nothing takes less than the
-// floor. A quarter of such rows of batched products on MI100 and MI210 take twice the floor.
-constexpr double kLowerPart = 0.05;
-// Times the floor that a row must have taken to be learned from: calls of one family differ by what the host does for
-// them (on P100 a GELU takes 30 us at least, a sum 43, a product with a number 52).
-constexpr double kTold = 2;
+// A floor is read off a twentieth of a card's rows of a call, those with the shortest kernels, and no fewer than these.
+constexpr std::size_t kShortestShare = 20, kFewest = 8;
+// Beyond this share of what was measured, the shortest kernels are no evidence of a floor.
+constexpr double kNearlyNothing = 0.3;
+// Weight of a row on the floor: it only says that the kernel is no longer.
+constexpr float kOnFloorWeight = 0.2f;
 
 std::string host_vendor(const PlannedRow& row) {
-  const SourceNames names = source_names(row.measured->whole_context(), *row.gpu);
-  return names.vendor;
+  return source_names(row.measured->whole_context(), *row.gpu).vendor;
 }
 
 double alone_us(const PlannedRow& row) { return tuned_time(row.input.in_graph->terms, Tuning{}, 1); }
+double timed_us(const PlannedRow& row) { return in_microseconds(row.measured->latency); }
+
+std::optional<double> floor_of(std::vector<const PlannedRow*> rows) {
+  const std::size_t count = std::max(kFewest, rows.size() / kShortestShare);
+  if (rows.size() < count) return std::nullopt;
+  std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return alone_us(*a) < alone_us(*b); });
+  std::vector<double> alone, timed;
+  for (std::size_t i = 0; i < count; ++i) alone.push_back(alone_us(*rows[i])), timed.push_back(timed_us(*rows[i]));
+  const double floor = upper_median(std::move(timed));
+  if (upper_median(std::move(alone)) > kNearlyNothing * floor) return std::nullopt;
+  return floor;
+}
+
+// The row as a graph would have run it.
+PlannedRow without_its_host(const PlannedRow& row, const HostTiming& host) {
+  PlannedRow changed = row;
+  changed.input = *row.input.in_graph;
+  if (const auto own = without_host(host, row.measured->latency)) {
+    changed.own = own->kernel, changed.weight = own->told;
+  } else {
+    const double most = constants::kHostTold * host.floor_us - host.gap_us;
+    changed.own = microseconds(std::min(alone_us(row), most)), changed.weight = kOnFloorWeight;
+  }
+  return changed;
+}
 
 }  // namespace
 
-std::map<std::string, HostTiming, std::less<>> host_timings(std::span<const PlannedRow* const> rows) {
-  std::map<std::string, std::vector<double>> on_floor;  // by card
-  std::map<std::string, const PlannedRow*> cards;
+HostTimings host_timings(std::span<const PlannedRow* const> rows) {
+  std::map<std::string, std::vector<const PlannedRow*>> by_name;  // a card, and each of its calls
   for (const PlannedRow* row : rows) {
     if (!row->input.in_graph) continue;
-    const double us = in_microseconds(row->measured->latency);
-    cards[row->gpu->name] = row;
-    if (alone_us(*row) < kNearlyNothing * us) on_floor[row->gpu->name].push_back(us);
+    by_name[row->gpu->name].push_back(row);
+    if (!row->input.call.empty()) by_name[row->gpu->name + "/" + row->input.call].push_back(row);
   }
-  std::map<std::string, HostTiming, std::less<>> hosts;
-  std::map<std::string, std::vector<double>> floors;  // by vendor
-  for (auto& [card, times] : on_floor) {
-    if (times.size() < kLeastOnFloor) continue;
-    const double floor = quantile(times, kLowerPart);
-    hosts[card] = host_timing(floor, cards[card]->gpu->vendor);
-    floors[host_vendor(*cards[card])].push_back(floor);
+  HostTimings hosts;
+  std::map<std::string, std::vector<double>> floors;  // by vendor, and each call
+  std::map<std::string, Vendor> vendors;
+  for (const auto& [name, own] : by_name) {
+    const auto floor = floor_of(own);
+    if (!floor) continue;
+    const PlannedRow& row = *own.front();
+    hosts[name] = host_timing(*floor, row.gpu->vendor);
+    const std::string shared = host_vendor(row) + name.substr(row.gpu->name.size());
+    floors[shared].push_back(*floor);
+    vendors[shared] = row.gpu->vendor;
   }
-  for (auto& [vendor, all] : floors) {
-    const auto of_vendor = [&](const auto& card) { return host_vendor(*card.second) == vendor; };
-    const auto any = std::find_if(cards.begin(), cards.end(), of_vendor);
-    hosts[vendor] = host_timing(upper_median(all), any->second->gpu->vendor);
-  }
+  for (auto& [name, all] : floors) hosts[name] = host_timing(upper_median(std::move(all)), vendors[name]);
   return hosts;
 }
 
@@ -55,21 +75,12 @@ RowsWithoutHosts::RowsWithoutHosts(std::span<const PlannedRow* const> rows) : ho
   const auto launched = [](const PlannedRow* row) { return row->input.in_graph != nullptr; };
   changed_.reserve(static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), launched)));
   for (const PlannedRow* row : rows) {
-    if (!launched(row)) {
-      rows_.push_back(row);
-      continue;
+    if (launched(row)) {
+      const HostTiming* host = host_of(hosts_, row->gpu->name, host_vendor(*row), row->input.call);
+      changed_.push_back(without_its_host(*row, host ? *host : HostTiming{}));
+      row = &changed_.back();
     }
-    auto host = hosts_.find(row->gpu->name);
-    if (host == hosts_.end()) host = hosts_.find(host_vendor(*row));
-    const HostTiming timing = host == hosts_.end() ? HostTiming{} : host->second;
-    const auto own = without_host(timing, row->measured->latency);
-    if (!own || in_microseconds(row->measured->latency) < kTold * timing.floor_us) continue;
-    PlannedRow changed = *row;
-    changed.input = *row->input.in_graph;
-    changed.own = own->kernel;
-    changed.weight = own->told;
-    changed_.push_back(std::move(changed));
-    rows_.push_back(&changed_.back());
+    rows_.push_back(row);
   }
 }
 

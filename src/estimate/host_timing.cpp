@@ -28,4 +28,19 @@ std::optional<OwnTime> without_host(const HostTiming& host, Seconds measured) {
   return OwnTime{microseconds(kernel), static_cast<float>(behind * kernel / whole)};
 }
 
+std::string host_call(const Shape& shape) {
+  const auto* pointwise = std::get_if<Elementwise>(&shape);
+  if (!pointwise) return {};
+  const std::string_view op = enum_names(pointwise->op)[static_cast<std::size_t>(pointwise->op)];
+  return std::string(op) + " " + std::to_string(pointwise->inputs);
+}
+
+const HostTiming* host_of(const HostTimings& hosts, const std::string& card, const std::string& vendor,
+                          const std::string& call) {
+  for (const std::string* whose : {&card, &vendor})
+    for (const std::string& name : {*whose + "/" + call, *whose})
+      if (const auto found = hosts.find(name); found != hosts.end()) return &found->second;
+  return nullptr;
+}
+
 }  // namespace tilecast

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "gpu/gpu.h"
+#include "kernel/kernel.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -35,5 +36,15 @@ struct OwnTime {
 };
 // Empty: too near the floor to say anything.
 std::optional<OwnTime> without_host(const HostTiming& host, Seconds measured);
+
+// What the host does before a launch differs between calls of one family: "add 2" is a sum of two tensors, "add 1" one of
+// a tensor and a number. Empty: all calls are alike.
+std::string host_call(const Shape& shape);
+
+// Hosts by the card that they drove, and by vendor the middle of them; of one call under "T4/add 2", of all under "T4".
+using HostTimings = std::map<std::string, HostTiming, std::less<>>;
+// The card's own for this call, for any, the vendor's; null: none.
+const HostTiming* host_of(const HostTimings& hosts, const std::string& card, const std::string& vendor,
+                          const std::string& call);
 
 }  // namespace tilecast

@@ -41,5 +41,25 @@ TEST(HostTiming, TheGapIsAShareOfTheFloor) {
   EXPECT_FLOAT_EQ(host_timing(20, Vendor::amd).gap_us, 16);
 }
 
+TEST(HostTiming, CallsOfPointwiseKernelsDiffer) {
+  Elementwise shape;
+  shape.op = PointwiseOp::mul, shape.inputs = 1;
+  EXPECT_EQ(host_call(Shape(shape)), "mul 1");
+  EXPECT_EQ(host_call(Shape(Gemm{16, 16, 16})), "");
+}
+
+TEST(HostTiming, TheNearestHostSpeaks) {
+  const HostTimings hosts = {{"T4", {25, 15}}, {"T4/add 2", {26, 16}}, {"nvidia", {30, 18}}, {"nvidia/mul 1", {31, 19}}};
+  const auto floor = [&](const char* card, const char* vendor, const char* call) {
+    const HostTiming* host = host_of(hosts, card, vendor, call);
+    return host ? host->floor_us : 0.0f;
+  };
+  EXPECT_EQ(floor("T4", "nvidia", "add 2"), 26);
+  EXPECT_EQ(floor("T4", "nvidia", "mul 1"), 25);
+  EXPECT_EQ(floor("L4", "nvidia", "mul 1"), 31);
+  EXPECT_EQ(floor("L4", "nvidia", ""), 30);
+  EXPECT_EQ(floor("MI210", "amd", ""), 0);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -207,11 +207,8 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
         break;
       }
   }
-  if (hosted && launched_by_host(context)) {
-    auto host = model.hosts.find(card.name);
-    if (host == model.hosts.end()) host = model.hosts.find(names.vendor);
-    if (host != model.hosts.end()) standing.host = host->second;
-  }
+  if (hosted && launched_by_host(context) && !model.hosts.empty())
+    standing.hosts = &model.hosts, standing.host_card = card.name, standing.host_vendor = names.vendor;
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
     standing.doubt = standing.seen == Seen::no        ? Doubt::architecture
@@ -308,6 +305,7 @@ LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimat
     graph.runtime = Runtime::graph;
     input.in_graph = std::make_shared<const LearnedInput>(
         input_as_launched(kernel, plan, in_graph(analytic, plan, gpu), gpu, graph));
+    input.call = host_call(kernel.shape);
   }
   return input;
 }
@@ -332,19 +330,22 @@ namespace {
 
 // What the forests were grown on: the kernel alone, where its host is put on at the end.
 const LearnedInput& alone(const LearnedInput& input, const Standing& standing) {
-  return standing.host && input.in_graph ? *input.in_graph : input;
+  return standing.hosts && input.in_graph ? *input.in_graph : input;
 }
 
-Seconds with_host(Seconds kernel, const Standing& standing) {
-  return standing.host ? timed_by_host(*standing.host, kernel) : kernel;
+// `input` as the kernel is launched.
+Seconds with_host(Seconds kernel, const LearnedInput& input, const Standing& standing) {
+  if (!standing.hosts || !input.in_graph) return kernel;
+  const HostTiming* host = host_of(*standing.hosts, standing.host_card, standing.host_vendor, input.call);
+  return host ? timed_by_host(*host, kernel) : kernel;
 }
 
 // The ends keep their distance from the middle, since hosts differ too.
-LearnedTime with_host(LearnedTime t, const Standing& standing) {
-  if (!standing.host) return t;
-  const double longer = with_host(t.median, standing) / t.median;
+LearnedTime with_host(LearnedTime t, const LearnedInput& input, const Standing& standing) {
+  const double longer = with_host(t.median, input, standing) / t.median;
+  if (longer == 1) return t;
   for (Seconds* time : {&t.median, &t.low, &t.high}) *time = *time * longer;
-  t.ceiling = std::min(with_host(t.ceiling, standing), t.median);
+  t.ceiling = std::min(with_host(t.ceiling, input, standing), t.median);
   return t;
 }
 
@@ -376,7 +377,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, co
   t.low = time(median - static_cast<float>(whole.down) - doubt);
   t.high = time(median + static_cast<float>(whole.up) + doubt);
   t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
-  t = with_host(t, standing);
+  t = with_host(t, given, standing);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
 
@@ -416,8 +417,8 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
     standing.forest->predict(std::span<const float>(features).first(n * kFeatureCount),
                              std::span<float>(logs).first(n));
     for (std::size_t i = 0; i < n; ++i) {
-      const LearnedInput& input = alone(inputs[start + i], standing);
-      const Seconds time = with_host(time_at(input, out[start + i], trust[i] * logs[i]), standing);
+      const LearnedInput &given = inputs[start + i], &input = alone(given, standing);
+      const Seconds time = with_host(time_at(input, out[start + i], trust[i] * logs[i]), given, standing);
       out[start + i] = standing.calibration ? calibrated({time, time, time, time}, input, standing).median : time;
     }
   }

@@ -48,8 +48,7 @@ struct FamilyModel {
   std::map<std::string, SourceFacts, std::less<>> sources;
   std::map<std::string, Count> seen;        // GPU name -> rows it was trained on
   std::map<std::string, Count> trained_on;  // source of rows (a table's `source`) -> how many
-  // Of hosts that launched measured rows one by one: by the card they drove, and by vendor ("nvidia") the middle of them.
-  std::map<std::string, HostTiming, std::less<>> hosts;
+  HostTimings hosts;                        // that launched measured rows one by one
   Forest general;
   // `general` with more weight on the rows of one architecture: for unseen cards that have a seen sibling.
   // And of one tensor generation, under kin_key: for those that have none.
@@ -105,7 +104,9 @@ struct Standing {
   // Of that forest, where it is the card's own and has seen few rows: too few to speak for other sizes than theirs, or
   // to know how wide its intervals are.
   std::optional<Domain> domain = {};
-  std::optional<HostTiming> host = {};       // that launches and times the kernel by itself; empty: a graph does
+  // Hosts of the model, where one of them launches and times kernels by themselves; null: a graph does.
+  const HostTimings* hosts = nullptr;
+  std::string host_card, host_vendor;        // whose of them
   const Calibration* calibration = nullptr;  // of the card; null: none
   std::string_view key;                      // of the model
 };
@@ -135,6 +136,7 @@ struct LearnedInput {
   std::optional<Move> move = {};
   // Of a kernel that PyTorch's host launches by itself: as a graph would launch it.
   std::shared_ptr<const LearnedInput> in_graph = {};
+  std::string call = {};  // host_call, of such a kernel
 };
 LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context);
