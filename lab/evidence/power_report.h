@@ -14,9 +14,9 @@
 namespace tilecast {
 
 struct Figures {
-  double time = 0;               // seconds
-  std::optional<double> clock;   // of the SMs, hertz
-  std::optional<double> watts;   // of the card
+  double time = 0;              // seconds
+  std::optional<double> clock;  // of the SMs, hertz
+  std::optional<double> watts;  // of the card
 };
 struct PowerRow {
   std::string what;    // "products, bf16", "attention", "streams"
@@ -24,8 +24,17 @@ struct PowerRow {
   std::string data;    // normal, zeros, constant, bits: what is multiplied, which the forecast does not know
   Figures measured, forecast;
 };
+// What the first replay of a graph after a pause takes beyond its kernels, whatever they are: a part of every burst's
+// time, and of the launches in it each has its share.
+struct BurstStart {
+  double seconds = 0;  // the middle of what bursts take more than windows of the same kernel
+  Count kernels = 0;   // it was read off: all but products of bf16 and fp8, which are left to judge by
+};
+Result<BurstStart> burst_start(const std::string& path);
+
 struct PowerRows {
   std::vector<PowerRow> rows;
+  BurstStart start;
   std::map<std::string, Count> left_out;  // by why: no kernel of ours, no forecast
 };
 Result<PowerRows> judge_power(const std::string& path, const std::string& gpu, const ModelSource& weights);

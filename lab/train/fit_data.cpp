@@ -27,9 +27,7 @@ class Standings {
   std::map<Key, Standing> known_;
 };
 
-float residual(const PlannedRow& row, Seconds base) {
-  return static_cast<float>(std::log(row.measured->latency / base));
-}
+float residual(const PlannedRow& row, Seconds base) { return static_cast<float>(std::log(row.kernel_time() / base)); }
 
 // A sibling's rows count this many times: 3 and 8 did about equally well on bf16 GEMM, both better than 1.
 constexpr float kSiblingWeight = 5;
@@ -98,6 +96,7 @@ BoostData data_of(const FamilyModel& model, std::span<const PlannedRow* const> r
     const auto seen = p.features.row();
     data.features.insert(data.features.end(), seen.begin(), seen.end());
     data.targets.push_back(residual(*row, p.base));
+    data.weights.push_back(row->weight);
   }
   return data;
 }
@@ -113,6 +112,7 @@ void append(BoostData& all, const BoostData& more) {
   all.width = more.width;
   all.features.insert(all.features.end(), more.features.begin(), more.features.end());
   all.targets.insert(all.targets.end(), more.targets.begin(), more.targets.end());
+  all.weights.insert(all.weights.end(), more.weights.begin(), more.weights.end());
 }
 
 namespace {
@@ -131,7 +131,7 @@ Forest weighted_forest(const FamilyModel& model, std::span<const PlannedRow* con
                       (row->measured->source == most ? 1.0f : kOtherProtocolWeight));
   }
   BoostData data = data_of(model, own, Knows::no_card);
-  data.weights = std::move(weights);
+  for (std::size_t i = 0; i < weights.size(); ++i) data.weights[i] *= weights[i];
   return boost(data, options);
 }
 
@@ -152,9 +152,8 @@ Forest kin_forest(const FamilyModel& model, std::span<const PlannedRow* const> r
 Forest general_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const BoostOptions& options) {
   BoostData data = data_of(model, rows, Knows::no_card);
   const std::string_view most = main_source(rows);
-  const auto other = [&](const PlannedRow* row) { return row->measured->source != most; };
-  if (std::any_of(rows.begin(), rows.end(), other))
-    for (const PlannedRow* row : rows) data.weights.push_back(other(row) ? kOtherProtocolWeight : 1.0f);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i]->measured->source != most) data.weights[i] *= kOtherProtocolWeight;
   return boost(data, options);
 }
 

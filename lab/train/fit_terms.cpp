@@ -14,7 +14,8 @@ using Rows = std::vector<const PlannedRow*>;
 using Facts = std::map<std::string, SourceFacts, std::less<>>;
 
 double law(const PlannedRow& row) { return floor_law(*row.gpu); }
-double measured_us(const PlannedRow& row) { return in_microseconds(row.measured->latency); }
+double measured_us(const PlannedRow& row) { return in_microseconds(row.kernel_time()); }
+bool hosted(const PlannedRow* row) { return row->own.has_value(); }
 
 double middle_or_zero(std::vector<double> values) { return values.empty() ? 0 : upper_median(std::move(values)); }
 
@@ -38,9 +39,9 @@ class Fit {
   Fit(const Rows& rows, const std::map<const PlannedRow*, float>& floors, const Tuning& prior, double hold)
       : rows_(thinned(rows)), prior_(prior), hold_(hold) {
     std::map<const Gpu*, double> counts;
-    for (const PlannedRow* row : rows_) counts[row->gpu] += 1;
+    for (const PlannedRow* row : rows_) counts[row->gpu] += row->weight;
     for (const PlannedRow* row : rows_) {
-      weights_.push_back(1 / (counts[row->gpu] * static_cast<double>(counts.size())));
+      weights_.push_back(row->weight / (counts[row->gpu] * static_cast<double>(counts.size())));
       floors_.push_back(floors.at(row) * law(*row));
       logs_.push_back(std::log(measured_us(*row)));
     }
@@ -150,14 +151,15 @@ class SourceFit {
   }
 
   // Floor of a kernel source: what its shortest rows, a GPU's fastest twentieth, lack beyond the tuned forecast; the
-  // median over GPUs.
+  // median over GPUs. What rows lack that a host launched is more likely its gap, which is known to a few microseconds.
   void fit_floors() {
     for (const auto& [name, rows] : anywhere_) {
       std::map<const Gpu*, Rows> by_gpu;
       for (const PlannedRow* row : rows) by_gpu[row->gpu].push_back(row);
       std::vector<double> lacks;
       for (auto& [gpu, own] : by_gpu) {
-        std::sort(own.begin(), own.end(), [](auto* a, auto* b) { return a->measured->latency < b->measured->latency; });
+        if (std::all_of(own.begin(), own.end(), hosted)) continue;
+        std::sort(own.begin(), own.end(), [](auto* a, auto* b) { return a->kernel_time() < b->kernel_time(); });
         std::vector<double> gaps;
         for (std::size_t i = 0; i < std::max<std::size_t>(1, own.size() / 20); ++i) {
           Tuning tuning = tuning_of(*own[i]);
@@ -211,10 +213,6 @@ class SourceFit {
   }
 
   void tell_hosts() {
-    const auto hosted = [](const PlannedRow* row) {
-      const Context context = row->measured->whole_context();
-      return context.engine.of_pytorch() && context.runtime == Runtime::eager;
-    };
     for (const auto* level : {&kernels_, &anywhere_, &engines_, &generations_, &vendors_})
       for (const auto& [name, rows] : *level)
         facts_[name].hosted =

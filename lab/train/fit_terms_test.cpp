@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "gpu/registry.h"
-
 namespace tilecast {
 namespace {
 
@@ -20,16 +18,14 @@ struct Planted {
   std::vector<PlannedRow> planned;
   std::vector<const PlannedRow*> used;
 
-  explicit Planted(const Truth& truth, const Cards& cards = kTwoOfEach, std::string_view engine = "vllm",
-                   Runtime runtime = Runtime::graph) {
+  explicit Planted(const Truth& truth, const Cards& cards = kTwoOfEach) {
     for (const std::string_view gpu : cards)
       for (Count m = 16; m <= 8192; m *= 2)
         for (Count n = 512; n <= 8192; n *= 2)
           for (Count k = 512; k <= 8192; k *= 4) {
             Measurement row;
             row.gpu = gpu;
-            row.engine = engine;
-            row.context.runtime = runtime;
+            row.engine = "vllm";
             row.kernel_source = "linear";
             row.kernel = {Gemm{m, n, k}, *format_from("bf16")};
             rows.push_back(row);
@@ -90,38 +86,6 @@ TEST(Tune, ALoneCardIsHeldNearTheVendor) {
   };
   EXPECT_GT(gap({"A100-SXM-80GB", "L40S", "RTX-4090", "H100-SXM", "H200-SXM", "H20"}),
             gap({"A100-SXM-80GB", "H100-SXM"}) + 0.05f);
-}
-
-// What a host takes to launch kernels one by one is no part of a kernel that a graph launches.
-TEST(Tune, AGraphDoesNotPayTheFloorOfEagerRows) {
-  const auto truth = [](const Gpu&) {
-    Tuning tuning;
-    tuning.extra_floor_us = 20;
-    return tuning;
-  };
-  const Planted planted(truth, kTwoOfEach, "pytorch", Runtime::eager);
-  FamilyModel model;
-  model.sources = fit_sources(planted.used);
-  const auto floor = [&](std::string_view card, Runtime runtime, std::string_view kernel) {
-    Context context;
-    context.engine = Launcher::pytorch;
-    context.kernel_source = KernelSource::named(kernel);
-    context.runtime = runtime;
-    return standing_of(model, context, *built_in_gpu(card)).tuning.extra_floor_us;
-  };
-  // The kernel itself, another of the engine, and a generation without rows.
-  for (const auto& [card, kernel] : {std::pair{"L40S", "linear"}, {"L40S", "another"}, {"B200", "linear"}}) {
-    EXPECT_GT(floor(card, Runtime::eager, kernel), 10) << card << " " << kernel;
-    EXPECT_EQ(floor(card, Runtime::graph, kernel), 0) << card << " " << kernel;
-  }
-  // An engine's own graphs pay what its rows show.
-  const Planted engines(truth);
-  FamilyModel other;
-  other.sources = fit_sources(engines.used);
-  Context context;
-  context.engine = Launcher::vllm;
-  context.runtime = Runtime::graph;
-  EXPECT_GT(standing_of(other, context, *built_in_gpu("L40S")).tuning.extra_floor_us, 10);
 }
 
 TEST(Tune, AnUnknownKernelTakesItsGenerationsFactorsAndItsEnginesFloor) {

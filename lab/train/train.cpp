@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lab/train/fit_terms.h"
+#include "lab/train/host_rows.h"
 #include "lab/train/spread.h"
 
 namespace tilecast {
@@ -87,8 +88,11 @@ void TrainOptions::set_trees(int trees) {
 void TrainOptions::set_seed(std::uint64_t seed) { general.seed = card.seed = seed; }
 void TrainOptions::set_threads(int threads) { general.threads = card.threads = threads; }
 
-FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOptions& options) {
+FamilyModel train_family(std::span<const PlannedRow* const> measured, const TrainOptions& options) {
+  const RowsWithoutHosts without_hosts(measured);
+  const std::span<const PlannedRow* const> rows = without_hosts.rows();
   FamilyModel model;
+  model.hosts = without_hosts.hosts();
   model.general = model.ceiling = Forest::constant(kFeatureCount, 0);
   model.seen_spread = model.unseen_spread = guessed_spread();
   if (rows.empty()) return model;

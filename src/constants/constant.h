@@ -32,8 +32,8 @@ struct Constant {
   ConstantKind kind = ConstantKind::assumed;
   std::string_view about;   // what it is
   std::string_view source;  // where it comes from
-  // Cards it holds for: architectures, compute capabilities, tensor pipes ("mma", "wgmma", "tcgen05"), vendors, "hbm",
-  // "gddr" or "gddr-ecc", separated by spaces; empty: all.
+  // Cards it holds for: architectures, compute capabilities, tensor pipes ("mma", "wgmma", "tcgen05"), vendors, "hbm"
+  // ("hbm-first" of Pascal, "hbm-later"), "gddr" or "gddr-ecc", separated by spaces; empty: all.
   std::string_view cards = "";
   std::string_view of = "";  // what it holds for besides: a kernel, an engine
   bool tunable = false;      // the laboratory can refit it

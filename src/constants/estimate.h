@@ -21,7 +21,15 @@ inline constexpr Tunable kHbmEfficiency = Constant{"physics.dram_efficiency",
                                                    fitted,
                                                    "share of peak DRAM bandwidth a long stream reaches",
                                                    "streaming rows of the measured cards",
-                                                   "hbm"};
+                                                   "hbm-later"};
+inline constexpr Tunable kPascalHbmEfficiency =
+    Constant{"physics.dram_efficiency",
+             0.75,
+             "1",
+             measured,
+             "the same of Pascal's HBM",
+             "NeuSight's training rows of add and mulu on P100: 550 of 732 GB/s from 63 to 290 MB",
+             "hbm-first"};
 inline constexpr Tunable kGddrEfficiency = Constant{"physics.dram_efficiency",
                                                     0.90,
                                                     "1",
@@ -155,6 +163,28 @@ inline constexpr IntervalConstants kStreamInterval = interval_constants("streams
 inline constexpr Number kFloorLawFixed{
     "learned.floor_fixed", 0.35, "1", measured, "share of a launch that does not follow the clock", sources::kSweep};
 inline constexpr Number kFloorLawClocks{"learned.floor_clocks", 0.65, "1", measured, "and that does", sources::kSweep};
+inline constexpr Number kHostGap{"learned.host_gap",
+                                 0.6,
+                                 "1",
+                                 measured,
+                                 "of the floor of calls timed one by one, what passes before their kernel starts",
+                                 "intercepts of time over bytes of NeuSight's add and mulu: 0.51 to 0.62 on five cards",
+                                 "nvidia intel"};
+inline constexpr Number kHostGapAmd{
+    "learned.host_gap", 0.8, "1", measured, "the same under ROCm", "the same of MI100 and MI210: 0.82 and 0.79", "amd"};
+inline constexpr Number kHostJoin{
+    "learned.host_join",
+    16,
+    "1",
+    measured,
+    "exponent that joins that floor with the gap and the kernel",
+    "NeuSight's products of one wave over their depth: 3 to 4 % above both where they meet"};
+inline constexpr Number kHostTold{"learned.host_told",
+                                  1.1,
+                                  "1",
+                                  assumed,
+                                  "times the floor from which on a measured call tells of its kernel",
+                                  "floors of like calls scatter by a few percent"};
 inline constexpr Number kStrangerSpread{"learned.stranger_spread",
                                         0.4,
                                         "1",
@@ -171,12 +201,9 @@ inline constexpr Number kDomainMargin{"learned.domain_margin",
                                       assumed,
                                       "beyond the sizes of a card's few rows that its forest still answers for",
                                       "a choice: a factor of four"};
-inline constexpr Number kDomainFade{"learned.domain_fade",
-                                    1,
-                                    "octaves",
-                                    assumed,
-                                    "farther, over which what the forest adds falls by a factor of e",
-                                    "a choice, not a fit"};
+inline constexpr Number kDomainFade{
+    "learned.domain_fade", 1, "octaves", assumed, "farther, over which what the forest adds falls by a factor of e",
+    "a choice, not a fit"};
 inline constexpr Number kOutsideWidth{"learned.outside_width",
                                       0.35,
                                       "1",

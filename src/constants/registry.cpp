@@ -66,6 +66,7 @@ void add_power(List& list) {
 
 void add_estimate_1(List& list) {
   list.add(kHbmEfficiency);
+  list.add(kPascalHbmEfficiency);
   list.add(kGddrEfficiency);
   list.add(kGddrEccEfficiency);
   list.add(kL2Efficiency);
@@ -101,6 +102,10 @@ void add_estimate_2(List& list) {
   list.add_all(kStreamInterval);
   list.add(kFloorLawFixed);
   list.add(kFloorLawClocks);
+  list.add(kHostGap);
+  list.add(kHostGapAmd);
+  list.add(kHostJoin);
+  list.add(kHostTold);
   list.add(kStrangerSpread);
   list.add(kMoveDoubt);
   list.add(kDomainMargin);

@@ -147,6 +147,11 @@ Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gp
 
 namespace {
 
+// PyTorch launches operators one by one; what engines launch outside of graphs has rows and floors of its own.
+bool launched_by_host(const Context& context) {
+  return context.engine.of_pytorch() && context.runtime == Runtime::eager;
+}
+
 // Whether all of a vendor's rows are of one tensor generation. The vendor's factors are then that generation's alone,
 // and say nothing of what another shares with it.
 bool one_generation(const FamilyModel& model, const std::string& vendor) {
@@ -202,7 +207,8 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
         break;
       }
   }
-  if (hosted && context.runtime == Runtime::graph) standing.tuning.extra_floor_us = 0;
+  if (hosted && launched_by_host(context) && !model.hosts.empty())
+    standing.hosts = &model.hosts, standing.host_card = card.name, standing.host_vendor = names.vendor;
   standing.kernel_known = kernel != nullptr;
   if (standing.doubt != Doubt::vendor)
     standing.doubt = standing.seen == Seen::no        ? Doubt::architecture
@@ -256,8 +262,26 @@ double floor_law(const Gpu& gpu) {
   return kFloorLawFixed + kFloorLawClocks * kReferenceClock / in_gigahertz(gpu.clock.max);
 }
 
-LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Estimate& analytic, const Gpu& gpu,
-                           const Context& context) {
+namespace {
+
+// An eager estimate with the floors of a graph.
+Estimate in_graph(Estimate e, const Plan& plan, const Gpu& gpu) {
+  const Physics physics = default_physics(gpu);
+  for (std::size_t i = 0; i < e.launches.size(); ++i) {
+    LaunchEstimate& launch = e.launches[i];
+    const Seconds floor =
+        launch_floor(physics, plan.launches[i], Runtime::graph) * (i == 0 ? 1.0 : physics.follower_floor);
+    const Seconds less = launch.floor - floor;
+    launch.floor = floor;
+    launch.achieved[static_cast<std::size_t>(Resource::launch)] -= less;
+    launch.latency -= less;
+    e.latency -= less;
+  }
+  return e;
+}
+
+LearnedInput input_as_launched(const Kernel& kernel, const Plan& own_plan, const Estimate& analytic, const Gpu& gpu,
+                               const Context& context) {
   const auto input = [&](const Plan& plan, const Estimate& e, const Gpu& card) {
     return LearnedInput{terms_of(plan, e, overlap_of(card)), raw_features(kernel, plan, e, card, context),
                         analytic.assumed_bound, gpu.calibration ? calibration_variant(kernel, context) : std::string()};
@@ -269,6 +293,21 @@ LearnedInput learned_input(const Kernel& kernel, const Plan& own_plan, const Est
   LearnedInput moved = input(*parents_plan, parents, *gpu.parent);
   moved.move = LearnedInput::Move{analytic.latency / parents.latency, parents.assumed_bound};
   return moved;
+}
+
+}  // namespace
+
+LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
+                           const Context& context) {
+  LearnedInput input = input_as_launched(kernel, plan, analytic, gpu, context);
+  if (launched_by_host(context)) {
+    Context graph = context;
+    graph.runtime = Runtime::graph;
+    input.in_graph = std::make_shared<const LearnedInput>(
+        input_as_launched(kernel, plan, in_graph(analytic, plan, gpu), gpu, graph));
+    input.call = host_call(kernel.shape);
+  }
+  return input;
 }
 
 namespace {
@@ -287,12 +326,39 @@ Seconds time_at(const LearnedInput& input, Seconds base, float log) {
 
 }  // namespace
 
-Prepared prepare(const LearnedInput& input, const Standing& standing) {
+namespace {
+
+// What the forests were grown on: the kernel alone, where its host is put on at the end.
+const LearnedInput& alone(const LearnedInput& input, const Standing& standing) {
+  return standing.hosts && input.in_graph ? *input.in_graph : input;
+}
+
+// `input` as the kernel is launched.
+Seconds with_host(Seconds kernel, const LearnedInput& input, const Standing& standing) {
+  if (!standing.hosts || !input.in_graph) return kernel;
+  const HostTiming* host = host_of(*standing.hosts, standing.host_card, standing.host_vendor, input.call);
+  return host ? timed_by_host(*host, kernel) : kernel;
+}
+
+// The ends keep their distance from the middle, since hosts differ too.
+LearnedTime with_host(LearnedTime t, const LearnedInput& input, const Standing& standing) {
+  const double longer = with_host(t.median, input, standing) / t.median;
+  if (longer == 1) return t;
+  for (Seconds* time : {&t.median, &t.low, &t.high}) *time = *time * longer;
+  t.ceiling = std::min(with_host(t.ceiling, input, standing), t.median);
+  return t;
+}
+
+}  // namespace
+
+Prepared prepare(const LearnedInput& given, const Standing& standing) {
+  const LearnedInput& input = alone(given, standing);
   const Seconds base = microseconds(tuned_time(input.terms, standing.rates));
   return {base, relative_features(input.raw, base, standing.code, standing.card_index, standing.source_index)};
 }
 
-LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing) {
+LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, const Standing& standing) {
+  const LearnedInput& input = alone(given, standing);
   const Prepared p = prepare(input, standing);
   const float trust = standing.domain ? standing.domain->trust(p.features) : 1.0f;
   const float median = trust * standing.forest->predict(p.features.row());
@@ -311,6 +377,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, co
   t.low = time(median - static_cast<float>(whole.down) - doubt);
   t.high = time(median + static_cast<float>(whole.up) + doubt);
   t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
+  t = with_host(t, given, standing);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
 
@@ -350,8 +417,8 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
     standing.forest->predict(std::span<const float>(features).first(n * kFeatureCount),
                              std::span<float>(logs).first(n));
     for (std::size_t i = 0; i < n; ++i) {
-      const LearnedInput& input = inputs[start + i];
-      const Seconds time = time_at(input, out[start + i], trust[i] * logs[i]);
+      const LearnedInput &given = inputs[start + i], &input = alone(given, standing);
+      const Seconds time = with_host(time_at(input, out[start + i], trust[i] * logs[i]), given, standing);
       out[start + i] = standing.calibration ? calibrated({time, time, time, time}, input, standing).median : time;
     }
   }

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "estimate/estimate.h"
 #include "estimate/features.h"
 #include "estimate/forest.h"
+#include "estimate/host_timing.h"
 #include "estimate/tuning.h"
 
 namespace tilecast {
@@ -29,8 +31,8 @@ struct SourceFacts {
   float code = 0;    // median of log(measured / time tuned for the vendor): orders sources for the forests
   float index = -1;  // number of the source, for `cards`; only the lowest level has one
   Count rows = 0;
-  // Most of its rows were timed launch by launch from PyTorch's eager mode: the extra floor is that host's, and kernels
-  // that a graph launches do not pay it.
+  // Most of its rows were timed launch by launch from PyTorch's eager mode: with the host's share taken off them, which
+  // kernels asked for so get back (estimate/host_timing.h).
   bool hosted = false;
 };
 
@@ -46,6 +48,7 @@ struct FamilyModel {
   std::map<std::string, SourceFacts, std::less<>> sources;
   std::map<std::string, Count> seen;        // GPU name -> rows it was trained on
   std::map<std::string, Count> trained_on;  // source of rows (a table's `source`) -> how many
+  HostTimings hosts;                        // that launched measured rows one by one
   Forest general;
   // `general` with more weight on the rows of one architecture: for unseen cards that have a seen sibling.
   // And of one tensor generation, under kin_key: for those that have none.
@@ -101,6 +104,9 @@ struct Standing {
   // Of that forest, where it is the card's own and has seen few rows: too few to speak for other sizes than theirs, or
   // to know how wide its intervals are.
   std::optional<Domain> domain = {};
+  // Hosts of the model, where one of them launches and times kernels by themselves; null: a graph does.
+  const HostTimings* hosts = nullptr;
+  std::string host_card, host_vendor;        // whose of them
   const Calibration* calibration = nullptr;  // of the card; null: none
   std::string_view key;                      // of the model
 };
@@ -128,6 +134,9 @@ struct LearnedInput {
     Seconds bound;      // on the other card
   };
   std::optional<Move> move = {};
+  // Of a kernel that PyTorch's host launches by itself: as a graph would launch it.
+  std::shared_ptr<const LearnedInput> in_graph = {};
+  std::string call = {};  // host_call, of such a kernel
 };
 LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context);

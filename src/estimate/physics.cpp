@@ -22,6 +22,7 @@ bool shares_lanes(const Gpu& gpu) {
 }
 
 const Tunable& dram_efficiency_of(const Gpu& gpu) {
+  if (gpu.has_hbm() && gpu.architecture == Architecture::pascal) return kPascalHbmEfficiency;
   return gpu.has_hbm() ? kHbmEfficiency : gpu.dram.ecc ? kGddrEccEfficiency : kGddrEfficiency;
 }
 

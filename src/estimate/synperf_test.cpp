@@ -92,7 +92,7 @@ TEST(Synperf, WeightFiles) {
   EXPECT_THAT(refusal(pack("tilecast", PackWriter())), HasSubstr("holds weights of the method tilecast, not synperf"));
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 7"));
+  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 8"));
 }
 
 }  // namespace

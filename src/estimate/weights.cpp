@@ -73,6 +73,8 @@ void write_model(PackWriter& out, const FamilyModel& model) {
     out.number(facts.rows);
     out.number(static_cast<std::uint8_t>(facts.hosted));
   }
+  out.count(model.hosts.size());
+  for (const auto& [name, host] : model.hosts) out.text(name), out.number(host.floor_us), out.number(host.gap_us);
   out.counts(model.seen);
   for (const Forest* forest : forests_of(model)) write_forest(out, *forest);
   for (const auto* group : {&model.siblings, &model.cards}) {
@@ -95,6 +97,13 @@ FamilyModel read_model(PackReader& in, std::uint32_t version) {
     for (const float factor : facts.tuning.log_factors)
       if (!(std::abs(factor) < 20)) in.spoil();
     if (!std::isfinite(facts.tuning.extra_floor_us) || !std::isfinite(facts.code)) in.spoil();
+    // The floor that older files have there is the host's, of all kernels alike.
+    if (facts.hosted && version <= kPackVersionOfOneFloor) facts.tuning.extra_floor_us = 0;
+  }
+  for (std::size_t i = 0, n = version > kPackVersionOfOneFloor ? in.count(1000) : 0; i < n && !in.bad(); ++i) {
+    HostTiming& host = model.hosts[in.text()];
+    host.floor_us = in.number<float>(), host.gap_us = in.number<float>();
+    if (!(host.floor_us >= 0 && host.gap_us >= 0 && std::isfinite(host.floor_us + host.gap_us))) in.spoil();
   }
   model.seen = in.counts();
   for (Forest* forest : forests_of(model)) *forest = read_forest(in);

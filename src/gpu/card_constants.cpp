@@ -12,11 +12,15 @@ constexpr std::array<std::string_view, 6> kGenerationNames = {"none", "mma", "wg
 constexpr std::array<std::string_view, 3> kVendorNames = {"nvidia", "amd", "intel"};
 
 // What a constant may say of the cards it holds for.
-std::array<std::string_view, 5> words_of(const Gpu& gpu) {
+std::array<std::string_view, 6> words_of(const Gpu& gpu) {
   const std::string_view memory = gpu.has_hbm() ? "hbm" : gpu.dram.ecc ? "gddr-ecc" : "gddr";
-  return {name_of(gpu.architecture), gpu.compute_capability,
+  const std::string_view first = gpu.architecture == Architecture::pascal ? "hbm-first" : "hbm-later";
+  return {name_of(gpu.architecture),
+          gpu.compute_capability,
           kGenerationNames[static_cast<std::size_t>(gpu.tensor_generation())],
-          kVendorNames[static_cast<std::size_t>(gpu.vendor)], memory};
+          kVendorNames[static_cast<std::size_t>(gpu.vendor)],
+          memory,
+          gpu.has_hbm() ? first : memory};
 }
 
 }  // namespace

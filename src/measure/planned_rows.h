@@ -1,6 +1,7 @@
 // Measured rows with their plans' forecasts: what training and judging need of a row, planned once.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,11 @@ struct PlannedRow {
   const Gpu* gpu = nullptr;
   LearnedInput input;
   Outcome analytic;  // failed: the row has no plan and the rest is empty
+  // Of a row that a host launched by itself, what its kernel took alone, where training has taken the host off.
+  std::optional<Seconds> own = {};
+  float weight = 1;  // of the row in training
+
+  Seconds kernel_time() const { return own ? *own : measured->latency; }
 };
 
 // The rows named by `chosen`, in that order; the result does not depend on the number of threads.

@@ -1,0 +1,85 @@
+#include "lab/train/host_rows.h"
+
+#include <algorithm>
+
+#include "constants/estimate.h"
+#include "support/statistics.h"
+
+namespace tilecast {
+namespace {
+
+// A floor is read off a twentieth of a card's rows of a call, those with the shortest kernels, and no fewer than these.
+constexpr std::size_t kShortestShare = 20, kFewest = 8;
+// Beyond this share of what was measured, the shortest kernels are no evidence of a floor.
+constexpr double kNearlyNothing = 0.3;
+// Weight of a row on the floor: it only says that the kernel is no longer.
+constexpr float kOnFloorWeight = 0.2f;
+
+std::string host_vendor(const PlannedRow& row) { return source_names(row.measured->whole_context(), *row.gpu).vendor; }
+
+double alone_us(const PlannedRow& row) { return tuned_time(row.input.in_graph->terms, Tuning{}, 1); }
+double timed_us(const PlannedRow& row) { return in_microseconds(row.measured->latency); }
+
+std::optional<double> floor_of(std::vector<const PlannedRow*> rows) {
+  const std::size_t count = std::max(kFewest, rows.size() / kShortestShare);
+  if (rows.size() < count) return std::nullopt;
+  std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return alone_us(*a) < alone_us(*b); });
+  std::vector<double> alone, timed;
+  for (std::size_t i = 0; i < count; ++i) alone.push_back(alone_us(*rows[i])), timed.push_back(timed_us(*rows[i]));
+  const double floor = upper_median(std::move(timed));
+  if (upper_median(std::move(alone)) > kNearlyNothing * floor) return std::nullopt;
+  return floor;
+}
+
+// The row as a graph would have run it.
+PlannedRow without_its_host(const PlannedRow& row, const HostTiming& host) {
+  PlannedRow changed = row;
+  changed.input = *row.input.in_graph;
+  if (const auto own = without_host(host, row.measured->latency)) {
+    changed.own = own->kernel, changed.weight = own->told;
+  } else {
+    const double most = constants::kHostTold * host.floor_us - host.gap_us;
+    changed.own = microseconds(std::min(alone_us(row), most)), changed.weight = kOnFloorWeight;
+  }
+  return changed;
+}
+
+}  // namespace
+
+HostTimings host_timings(std::span<const PlannedRow* const> rows) {
+  std::map<std::string, std::vector<const PlannedRow*>> by_name;  // a card, and each of its calls
+  for (const PlannedRow* row : rows) {
+    if (!row->input.in_graph) continue;
+    by_name[row->gpu->name].push_back(row);
+    if (!row->input.call.empty()) by_name[row->gpu->name + "/" + row->input.call].push_back(row);
+  }
+  HostTimings hosts;
+  std::map<std::string, std::vector<double>> floors;  // by vendor, and each call
+  std::map<std::string, Vendor> vendors;
+  for (const auto& [name, own] : by_name) {
+    const auto floor = floor_of(own);
+    if (!floor) continue;
+    const PlannedRow& row = *own.front();
+    hosts[name] = host_timing(*floor, row.gpu->vendor);
+    const std::string shared = host_vendor(row) + name.substr(row.gpu->name.size());
+    floors[shared].push_back(*floor);
+    vendors[shared] = row.gpu->vendor;
+  }
+  for (auto& [name, all] : floors) hosts[name] = host_timing(upper_median(std::move(all)), vendors[name]);
+  return hosts;
+}
+
+RowsWithoutHosts::RowsWithoutHosts(std::span<const PlannedRow* const> rows) : hosts_(host_timings(rows)) {
+  const auto launched = [](const PlannedRow* row) { return row->input.in_graph != nullptr; };
+  changed_.reserve(static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), launched)));
+  for (const PlannedRow* row : rows) {
+    if (launched(row)) {
+      const HostTiming* host = host_of(hosts_, row->gpu->name, host_vendor(*row), row->input.call);
+      changed_.push_back(without_its_host(*row, host ? *host : HostTiming{}));
+      row = &changed_.back();
+    }
+    rows_.push_back(row);
+  }
+}
+
+}  // namespace tilecast
