@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "constants/estimate.h"
 #include "support/statistics.h"
 
 namespace tilecast {
@@ -38,8 +37,7 @@ PlannedRow without_its_host(const PlannedRow& row, const HostTiming& host) {
   if (const auto own = without_host(host, row.measured->latency)) {
     changed.own = own->kernel, changed.weight = own->told;
   } else {
-    const double most = constants::kHostTold * host.floor_us - host.gap_us;
-    changed.own = microseconds(std::min(alone_us(row), most)), changed.weight = kOnFloorWeight;
+    changed.own = std::min(microseconds(alone_us(row)), longest_untold(host)), changed.weight = kOnFloorWeight;
   }
   return changed;
 }

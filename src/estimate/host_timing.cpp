@@ -1,5 +1,6 @@
 #include "estimate/host_timing.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "constants/estimate.h"
@@ -26,6 +27,10 @@ std::optional<OwnTime> without_host(const HostTiming& host, Seconds measured) {
   const double kernel = whole - host.gap_us;
   if (kernel <= 0) return std::nullopt;
   return OwnTime{microseconds(kernel), static_cast<float>(behind * kernel / whole)};
+}
+
+Seconds longest_untold(const HostTiming& host) {
+  return microseconds(std::max(0.0, kHostTold * host.floor_us - host.gap_us));
 }
 
 std::string host_call(const Shape& shape) {

@@ -37,6 +37,9 @@ struct OwnTime {
 // Empty: too near the floor to say anything.
 std::optional<OwnTime> without_host(const HostTiming& host, Seconds measured);
 
+// The longest kernel of which a measured time says nothing.
+Seconds longest_untold(const HostTiming& host);
+
 // What the host does before a launch differs between calls of one family: "add 2" is a sum of two tensors, "add 1" one
 // of a tensor and a number. Empty: all calls are alike.
 std::string host_call(const Shape& shape);
