@@ -75,6 +75,7 @@ std::vector<bool> graphs_with_images_last(const ProgramFile& program) {
     if (operator_base(op.name) == "convolution") graph.filters.push_back(image_filter_of(OperatorView(program, op)));
   }
   std::vector<bool> last;
+  last.reserve(graphs.size());
   for (const ImageGraph& graph : graphs) last.push_back(turns_images(graph, inference));
   const bool somewhere = std::find(last.begin(), last.end(), true) != last.end();
   for (std::size_t i = 0; i < graphs.size(); ++i)
