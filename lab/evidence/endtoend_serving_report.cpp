@@ -163,15 +163,13 @@ std::string overview_report(const Results& all) {
   };
   const auto backend = [](const EndToEndResult& r) {
     const std::string release = r.label.detail.substr(r.label.detail.rfind(' ') + 1);
-    const bool built = release.starts_with("0.10") || release.starts_with("0.11") || release.starts_with("0.12") ||
-                       release.starts_with("0.14") || release.starts_with("0.15") || release.starts_with("0.17");
+    const bool built = release.starts_with("0.1") && !release.starts_with("0.19");
     return std::string(built ? "0.10 to 0.17, TensorRT" : "0.19 to 1.1, PyTorch");
   };
   return "### Offline throughput: TensorRT-LLM's performance overview\n\n"
          "Output tokens a second of one server that requests without end wait for, as `simulate --engine trtllm` has "
          "them with all requests at once and its own limits; a third of the configurations, each with its newest "
-         "release. "
-         "Releases of one configuration differ by 7 % in the middle. Limits of the runs are not said "
+         "release. Limits of the runs are not said "
          "(lab/evidence/serving_overview.cpp).\n\n" +
          table_by(
              {"half"}, all, [](const EndToEndResult& r) { return Words{name_of(half_of(r))}; }, nullptr) +

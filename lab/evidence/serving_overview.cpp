@@ -1,10 +1,10 @@
 // TensorRT-LLM's performance overview, releases 0.10 to 1.1: output tokens a second of servers that requests without
 // end wait for (`trtllm-bench throughput`).
 //
-// A configuration is one case, with the figure of the newest release that has it: releases differ by 7 % in the middle
-// (half of 619 configurations that several have), and the newest is nearest to the one that is simulated. Up to 0.18 it
-// ran engines built by TensorRT, since then PyTorch's. Neither the limits of a step nor the graphs are said: those of
-// the release that is simulated are taken, and a step that holds two prompts where one would fill it.
+// A configuration is one case, with the figure of the newest release that has it: it is nearest to the one that is
+// simulated. Up to 0.18 it ran engines built by TensorRT, since then PyTorch's. Neither the limits of a step nor the
+// graphs are said: those of the release that is simulated are taken, and a step that holds two prompts where one would
+// fill it.
 #include <fmt/format.h>
 
 #include <algorithm>
