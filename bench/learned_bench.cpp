@@ -5,6 +5,7 @@
 #include "estimate/physics.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "kernel/kernel.h"
 
 namespace tilecast {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cli/cli_testing.h"
+#include "kernel/custom.h"
 #include "model/onnx.h"
 #include "model/onnx_testing.h"
 #include "test_paths.h"
@@ -54,7 +55,7 @@ TEST(GraphFile, ReadsEveryField) {
   EXPECT_EQ(embed.spelling, Spelling::dropout);
   EXPECT_EQ(embed.times, 2);
   EXPECT_EQ(dims_text(section.operators.at(1).shape), "heads=4;mask=full;lens=128,256");
-  EXPECT_EQ(std::get<Custom>(section.operators.at(2).shape).load_bytes, 1e9);
+  EXPECT_EQ(section.operators.at(2).shape.as<Custom>().load_bytes, 1e9);
   EXPECT_EQ(parameters(*graph), 3 * 5);
 }
 

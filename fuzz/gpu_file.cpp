@@ -4,6 +4,7 @@
 
 #include "estimate/estimate.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "kernel/kernel.h"
 #include "targets.h"
 

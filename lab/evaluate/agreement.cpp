@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "kernel/gemm.h"
+
 namespace tilecast {
 namespace {
 
@@ -15,8 +17,8 @@ Count result_tiles(const Measurement& row) {
   const auto tiles = [&](Count batch, Count m, Count n) {
     return batch * ceil_div(m, seen.tile_m) * ceil_div(n, seen.tile_n);
   };
-  if (const auto* gemm = std::get_if<Gemm>(&row.kernel.shape)) return tiles(1, gemm->m, gemm->n);
-  if (const auto* bmm = std::get_if<Bmm>(&row.kernel.shape)) return tiles(bmm->batch, bmm->m, bmm->n);
+  if (const auto* gemm = row.kernel.shape.get_if<Gemm>()) return tiles(1, gemm->m, gemm->n);
+  if (const auto* bmm = row.kernel.shape.get_if<Bmm>()) return tiles(bmm->batch, bmm->m, bmm->n);
   return 0;
 }
 
@@ -36,9 +38,9 @@ Count observed_split(const Measurement& row) {
 bool plan_was_fitted(const Measurement& row) {
   if (row.source != "neusight-train") return false;
   std::string key;
-  if (const auto* gemm = std::get_if<Gemm>(&row.kernel.shape))
+  if (const auto* gemm = row.kernel.shape.get_if<Gemm>())
     key = fmt::format("linear_1_{}_{}_{}", gemm->m, gemm->k, gemm->n);
-  else if (const auto* bmm = std::get_if<Bmm>(&row.kernel.shape))
+  else if (const auto* bmm = row.kernel.shape.get_if<Bmm>())
     key = fmt::format("bmm_{}_{}_{}_{}", bmm->batch, bmm->m, bmm->k, bmm->n);
   else return false;
   return crc32(0, reinterpret_cast<const Bytef*>(key.data()), static_cast<uInt>(key.size())) % 10 != 0;

@@ -11,6 +11,7 @@
 #include "gpu/registry.h"
 #include "kernel/cublas_nets.h"
 #include "kernel/embedded_plans.h"
+#include "kernel/gemm.h"
 #include "kernel/kernel.h"
 #include "lab/evaluate/agreement.h"
 #include "lab/import/import.h"
@@ -171,8 +172,8 @@ struct Product {
 };
 
 Product product_of(const Shape& shape) {
-  if (const auto* bmm = std::get_if<Bmm>(&shape)) return {{bmm->batch, bmm->m, bmm->n, bmm->k}, true};
-  const auto& gemm = std::get<Gemm>(shape);
+  if (const auto* bmm = shape.get_if<Bmm>()) return {{bmm->batch, bmm->m, bmm->n, bmm->k}, true};
+  const auto& gemm = shape.as<Gemm>();
   return {{1, gemm.m, gemm.n, gemm.k}, false};
 }
 

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "gpu/registry.h"
+#include "kernel/attention_decode.h"
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
 #include "lab/evaluate/agreement.h"
 #include "measure/traps.h"
 
@@ -90,8 +93,8 @@ TEST(Evaluate, ForecastsAreTheSameWithAnyNumberOfThreadsAndNeverBelowTheBound) {
 TEST(Evaluate, RegimeFollowsTheBound) {
   const auto regime = [](Count m, Count n, Count k) {
     Measurement row = gemm_row("H100-SXM", m, 1);
-    std::get<Gemm>(row.kernel.shape).n = n;
-    std::get<Gemm>(row.kernel.shape).k = k;
+    row.kernel.shape.as<Gemm>().n = n;
+    row.kernel.shape.as<Gemm>().k = k;
     return forecast_row(row, *find_gpu("H100-SXM"), Method::tilecast).regime;
   };
   EXPECT_EQ(regime(1, 64, 64), Regime::launch);
@@ -209,11 +212,11 @@ TEST(Agreement, ComparesGridTileAndSplit) {
 // crc32 of the keys by Python's zlib.
 TEST(Agreement, KeepsRowsThatPlansWereFittedOnApart) {
   Measurement row = gemm_row("V100-PCIe", 58, 10);
-  std::get<Gemm>(row.kernel.shape) = {.m = 58, .n = 141, .k = 13, .layout = Layout::tn};  // "linear_1_58_13_141"
+  row.kernel.shape.as<Gemm>() = {.m = 58, .n = 141, .k = 13, .layout = Layout::tn};  // "linear_1_58_13_141"
   EXPECT_FALSE(plan_was_fitted(row));
   row.source = "neusight-train";
   EXPECT_EQ(plan_was_fitted(row), true);
-  std::get<Gemm>(row.kernel.shape).m = 28;
+  row.kernel.shape.as<Gemm>().m = 28;
   EXPECT_FALSE(plan_was_fitted(row));
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernel/gemm.h"
 #include "lab/evaluate/predictions.h"
 #include "measure/dims.h"
 #include "support/csv.h"
@@ -121,7 +122,7 @@ TEST(Judge, KeepsRowsThatAllMethodsForecast) {
   methods[0].outcomes[1].failed = methods[1].outcomes[2].failed = true;
   EXPECT_EQ(keep_common(rows, methods), 2);
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(std::get<Gemm>(rows[1].kernel.shape).m, 64);
+  EXPECT_EQ(rows[1].kernel.shape.as<Gemm>().m, 64);
   EXPECT_EQ(methods[1].outcomes[1].forecast, microseconds(3));
   EXPECT_EQ(keep_common(rows, methods), 0);
   // A method that knows nothing of these rows takes none of them away.

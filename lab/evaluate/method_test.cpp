@@ -9,6 +9,9 @@
 
 #include "cli/cli_testing.h"
 #include "gpu/registry.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/softmax.h"
 #include "lab/evaluate/method_testing.h"
 #include "lab/evaluate/protocols.h"
 #include "support/test_files.h"

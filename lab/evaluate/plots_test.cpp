@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernel/gemm.h"
 #include "support/scale.h"
 #include "support/svg.h"
 

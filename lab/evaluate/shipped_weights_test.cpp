@@ -9,6 +9,7 @@
 
 #include "estimate/price.h"
 #include "gpu/registry.h"
+#include "kernel/attention_decode.h"
 #include "lab/evaluate/evaluate.h"
 #include "lab/train/train_all.h"
 #include "measure/dims.h"

@@ -9,6 +9,7 @@
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/moe.h"
 #include "lab/evaluate/tune_judge.h"
 #include "lab/import/import.h"
 #include "support/input.h"
@@ -47,7 +48,7 @@ Result<Card> card_of(const std::string& name, const std::string& folder) {
 }
 
 Result<FlaggedRow> flagged(const Measurement& row, const Card& card) {
-  const Moe& shape = std::get<Moe>(row.kernel.shape);
+  const Moe& shape = row.kernel.shape.as<Moe>();
   const auto priced = price(row.kernel, card.gpu, row.whole_context(), Method::tilecast, &shipped_models());
   if (!priced) return priced.error();
   const auto ranked = rank_fused_moe(shape, row.kernel.format, card.gpu, card.configs, false);
@@ -139,7 +140,7 @@ Result<std::map<std::string, std::vector<FlaggedRow>>> flagged_rows(const std::s
   std::map<std::string, std::vector<FlaggedRow>> found;
   Names names;
   const auto read = import_rows(Source::synperf, sweep, names, {}, [&](const Measurement& row) -> Status {
-    if (!std::holds_alternative<Moe>(row.kernel.shape)) return Ok{};
+    if (!row.kernel.shape.is<Moe>()) return Ok{};
     const std::string gpu(row.gpu);
     if (!cards.contains(gpu)) {
       auto card = card_of(gpu, configs);

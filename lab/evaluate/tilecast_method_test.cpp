@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
+#include "kernel/softmax.h"
 #include "lab/evaluate/method_testing.h"
 
 namespace tilecast {
@@ -76,7 +78,7 @@ TEST(TilecastMethod, LeavesTrapsOutOfTraining) {
   std::vector<Measurement> rows = made_rows(1.5, "k");
   for (Measurement& row : rows) {
     Gemm shape;
-    shape.m = std::get<Softmax>(row.kernel.shape).rows;
+    shape.m = row.kernel.shape.as<Softmax>().rows;
     shape.n = shape.k = 1024;
     row.kernel.shape = shape;
     row.gpu = "P4";  // its linear layers in the training tables are a trap

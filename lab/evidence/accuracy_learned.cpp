@@ -7,6 +7,8 @@
 #include <set>
 
 #include "gpu/registry.h"
+#include "kernel/attention.h"
+#include "kernel/attention_prefill.h"
 #include "lab/evaluate/speedup.h"
 #include "lab/evidence/accuracy.h"
 #include "lab/evidence/accuracy_table.h"
@@ -39,7 +41,7 @@ bool is(const Measurement& row, std::string_view family, std::string_view dtype)
   return family_of(row.kernel.shape) == family && row.kernel.format.name == dtype;
 }
 bool encodes(const Measurement& row) {
-  const auto* prefill = std::get_if<AttentionPrefill>(&row.kernel.shape);
+  const auto* prefill = row.kernel.shape.get_if<AttentionPrefill>();
   return prefill && prefill->mask == AttentionMask::full;
 }
 

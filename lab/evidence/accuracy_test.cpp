@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "kernel/gemm.h"
 #include "lab/evidence/accuracy_table.h"
 #include "measure/dims.h"
 #include "support/file.h"

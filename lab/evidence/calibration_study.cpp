@@ -8,6 +8,8 @@
 #include <optional>
 #include <random>
 
+#include "kernel/attention.h"
+#include "kernel/attention_prefill.h"
 #include "lab/evidence/accuracy_table.h"
 #include "measure/dims.h"
 #include "measure/traps.h"
@@ -40,7 +42,7 @@ RowsByGpu left_out_rows(const std::vector<Measurement>& rows, TrainOptions train
   std::map<std::string, std::vector<std::size_t>> keys;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string key = model_key(rows[i].kernel);
-    const auto* prefill = std::get_if<AttentionPrefill>(&rows[i].kernel.shape);
+    const auto* prefill = rows[i].kernel.shape.get_if<AttentionPrefill>();
     if (prefill && prefill->mask == AttentionMask::full) continue;  // encoders
     const bool wanted = std::any_of(kGroups.begin(), kGroups.end(), [&](const StudyGroup& g) { return holds(g, key); });
     if (wanted && rows[i].source == "aiconfigurator" && trap_of(rows[i]).empty()) keys[key].push_back(i);

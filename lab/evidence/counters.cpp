@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimate/residency.h"
+#include "kernel/gemm.h"
 #include "lab/evidence/cublas_names.h"
 #include "support/csv.h"
 #include "support/text.h"
@@ -99,8 +100,8 @@ std::string attention_dims(const CounterRow& row, Dims& dims) {
 }
 
 std::optional<GemmProblem> problem_of(const Shape& shape) {
-  if (const auto* gemm = std::get_if<Gemm>(&shape)) return GemmProblem{1, gemm->m, gemm->n, gemm->k};
-  if (const auto* bmm = std::get_if<Bmm>(&shape)) return GemmProblem{bmm->batch, bmm->m, bmm->n, bmm->k};
+  if (const auto* gemm = shape.get_if<Gemm>()) return GemmProblem{1, gemm->m, gemm->n, gemm->k};
+  if (const auto* bmm = shape.get_if<Bmm>()) return GemmProblem{bmm->batch, bmm->m, bmm->n, bmm->k};
   return std::nullopt;
 }
 
@@ -127,7 +128,7 @@ std::optional<PlannedCounters> impose(const CounterRow& row, const Kernel& kerne
   const auto name = parse_nvjet(row.kernel);
   const auto math = math_path(kernel.format, gpu);
   if (!problem || !name || !math) return std::nullopt;
-  const bool linear = std::holds_alternative<Gemm>(kernel.shape);
+  const bool linear = kernel.shape.is<Gemm>();
   const GemmChoice ours = choose_gemm(*problem, *math, gpu, linear ? GemmRoutine::linear : GemmRoutine::batched);
   const auto choice = imposed_choice(ours, *name, *problem, row.ctas);
   if (!choice) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "measure/dims.h"
 #include "support/csv.h"
 #include "support/text.h"
@@ -50,8 +51,8 @@ struct Tally {
 };
 
 GemmProblem problem_of(const Shape& shape) {
-  if (const auto* gemm = std::get_if<Gemm>(&shape)) return {1, gemm->m, gemm->n, gemm->k};
-  const auto& bmm = std::get<Bmm>(shape);
+  if (const auto* gemm = shape.get_if<Gemm>()) return {1, gemm->m, gemm->n, gemm->k};
+  const auto& bmm = shape.as<Bmm>();
   return {bmm.batch, bmm.m, bmm.n, bmm.k};
 }
 
@@ -75,7 +76,7 @@ Tally tally_kernels() {
     if (!shape) continue;
     const std::string type((*file)[dtype]);
     const MathPath math = *math_path(*format_from(type == "fp8" ? "fp8_static" : type), gpu);
-    const bool batched = std::holds_alternative<Bmm>(*shape);
+    const bool batched = shape->is<Bmm>();
     const GemmProblem p = problem_of(*shape);
     Count ctas = 1;
     for (const std::string& part : split((*file)[grid], 'x')) ctas *= to_count(part).value_or(0);

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <map>
 
+#include "kernel/gemm.h"
+#include "kernel/layernorm.h"
+#include "kernel/softmax.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_table.h"
 #include "support/text.h"
@@ -57,10 +60,10 @@ Counts ours(const EndToEndCase& one) {
     if (prepared->program.sections[call.section].pass != Pass::forward) continue;
     const Shape& shape = call.kernel.shape;
     std::string key;
-    if (const auto* g = std::get_if<Gemm>(&shape)) key = fmt::format("Linear {} {} {}", g->m, g->k, g->n);
-    if (const auto* b = std::get_if<Bmm>(&shape)) key = fmt::format("BMM {} {} {} {}", b->batch, b->m, b->k, b->n);
-    if (const auto* s = std::get_if<Softmax>(&shape)) key = fmt::format("VECsoftmax {} {}", s->rows, s->cols);
-    if (const auto* n = std::get_if<LayerNorm>(&shape)) key = fmt::format("VECln {} {}", n->rows, n->cols);
+    if (const auto* g = shape.get_if<Gemm>()) key = fmt::format("Linear {} {} {}", g->m, g->k, g->n);
+    if (const auto* b = shape.get_if<Bmm>()) key = fmt::format("BMM {} {} {} {}", b->batch, b->m, b->k, b->n);
+    if (const auto* s = shape.get_if<Softmax>()) key = fmt::format("VECsoftmax {} {}", s->rows, s->cols);
+    if (const auto* n = shape.get_if<LayerNorm>()) key = fmt::format("VECln {} {}", n->rows, n->cols);
     if (!key.empty()) counts[key] += call.times;
   }
   return counts;

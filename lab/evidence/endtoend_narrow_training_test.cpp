@@ -10,6 +10,7 @@
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "lab/evidence/endtoend.h"
 #include "support/csv.h"
 #include "support/statistics.h"

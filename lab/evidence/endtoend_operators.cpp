@@ -5,6 +5,10 @@
 #include <optional>
 
 #include "gpu/registry.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/layernorm.h"
+#include "kernel/softmax.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_table.h"
 #include "model/backward.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gpu/registry.h"
+#include "kernel/elementwise.h"
 #include "lab/evaluate/protocols.h"
 #include "lab/evaluate/tilecast_method.h"
 #include "lab/evidence/endtoend.h"
@@ -73,7 +74,7 @@ Result<std::map<std::string, EagerTiming>> eager_timings(const std::string& fold
     const auto read =
         read_any(fmt::format("{}/neusight/kernels_train/{}.csv.gz", folder, op), names, ReadOptions{},
                  [&](const Measurement& row) {
-                   const auto& shape = std::get<Elementwise>(row.kernel.shape);
+                   const auto& shape = row.kernel.shape.as<Elementwise>();
                    points[std::string(row.gpu)].push_back(
                        {4.0 * static_cast<double>((shape.inputs + 1) * shape.count()), in_microseconds(row.latency)});
                    return Status(Ok{});

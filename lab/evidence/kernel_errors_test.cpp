@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernel/gemm.h"
 #include "support/test_files.h"
 
 namespace tilecast {

@@ -7,6 +7,8 @@
 #include "constants/estimate.h"
 #include "constants/product.h"
 #include "gpu/registry.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
 #include "lab/fit/constants_report.h"
 #include "measure/outcome.h"
 

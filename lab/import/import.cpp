@@ -67,7 +67,7 @@ Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fil
       failure = field_error("latency", fmt::format("must be positive, not {} us", in_microseconds(row.latency)),
                             "is the column in the unit that the source's mapping says?");
     if (!failure) {
-      auto checked = std::visit([](const auto& shape) { return shape.check(); }, row.kernel.shape);
+      auto checked = check(row.kernel.shape);
       if (!checked) failure = std::move(checked).error();
     }
     if (failure) {

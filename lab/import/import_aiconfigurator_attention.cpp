@@ -1,4 +1,9 @@
 // Attention of every kind in AIConfigurator's tables: one buffer, no rotation.
+#include "kernel/attention.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/mla_decode.h"
+#include "kernel/mla_prefill.h"
 #include "lab/import/import_aiconfigurator.h"
 
 namespace tilecast::aiconfigurator {

@@ -7,6 +7,9 @@
 #include <array>
 #include <cmath>
 
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
+#include "kernel/quantize.h"
 #include "lab/import/import_aiconfigurator.h"
 
 namespace tilecast::aiconfigurator {

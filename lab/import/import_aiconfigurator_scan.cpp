@@ -2,6 +2,7 @@
 // source. kernel/scan.h says how their columns map onto its fields.
 #include <array>
 
+#include "kernel/scan.h"
 #include "lab/import/import_aiconfigurator.h"
 
 namespace tilecast::aiconfigurator {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
 #include "lab/import/import_table.h"
 
 namespace tilecast {

@@ -2,6 +2,14 @@
 // 3090.
 #include <array>
 
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/elementwise.h"
+#include "kernel/embedding.h"
+#include "kernel/gated_activation.h"
+#include "kernel/gemm.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/rope.h"
 #include "lab/import/import_table.h"
 
 namespace tilecast {

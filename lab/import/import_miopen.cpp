@@ -1,6 +1,7 @@
 // MIOpen's find step: the best solver of each convolution on an MI300X, all three directions.
 #include <array>
 
+#include "kernel/conv2d.h"
 #include "lab/import/import_table.h"
 #include "support/text.h"
 

@@ -4,6 +4,11 @@
 // output columns; tile1 runs along K, tile2 along M.
 #include <array>
 
+#include "kernel/conv2d.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/layernorm.h"
+#include "kernel/softmax.h"
 #include "lab/import/import_table.h"
 
 namespace tilecast {

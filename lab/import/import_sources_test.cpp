@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <map>
 
+#include "kernel/conv2d.h"
+#include "kernel/elementwise.h"
+#include "kernel/moe.h"
 #include "lab/import/import.h"
 #include "lab/import/import_table.h"
 #include "measure/dims.h"
@@ -130,7 +133,7 @@ TEST(ImportSources, AiterReadsExperts) {
   EXPECT_EQ(in.rows[0].kernel.format.name, "fp8_block_static");
   EXPECT_EQ(in.rows[1].kernel.format.name, "fp8_static");
   EXPECT_EQ(in.rows[2].kernel.format.name, "int8_static");
-  EXPECT_FALSE(std::get<Moe>(in.rows[2].kernel.shape).gated);
+  EXPECT_FALSE(in.rows[2].kernel.shape.as<Moe>().gated);
   EXPECT_EQ(in.left_out("more than half of the result is wrong"), 1);
   EXPECT_EQ(in.left_out("unknown quantisation 'per_Galaxy'"), 1);
   EXPECT_EQ(in.left_out("unknown kind of experts 'split'"), 1);
@@ -163,9 +166,9 @@ TEST(ImportSources, MiopenReadsTheBestSolverOfAConvolution) {
   EXPECT_EQ(in.rows[0].context.runtime, Runtime::eager);
   EXPECT_EQ(dims_text(in.rows[0].kernel.shape),
             "batch=16;in-channels=8;out-channels=24;height=112;width=96;kernel=3;stride=2;padding=1;groups=2");
-  EXPECT_EQ(std::get<Conv2d>(in.rows[1].kernel.shape).kernel_w, 3);
-  EXPECT_EQ(std::get<Conv2d>(in.rows[1].kernel.shape).backward, ConvBackward::data);
-  EXPECT_EQ(std::get<Conv2d>(in.rows[2].kernel.shape).backward, ConvBackward::weight);
+  EXPECT_EQ(in.rows[1].kernel.shape.as<Conv2d>().kernel_w, 3);
+  EXPECT_EQ(in.rows[1].kernel.shape.as<Conv2d>().backward, ConvBackward::data);
+  EXPECT_EQ(in.rows[2].kernel.shape.as<Conv2d>().backward, ConvBackward::weight);
   EXPECT_EQ(in.left_out("a solver slower than the best"), 1);
   EXPECT_EQ(in.left_out("padding or steps that differ between rows and columns"), 1);
   EXPECT_EQ(in.left_out("only the naive solver was there"), 1);
@@ -203,7 +206,7 @@ TEST(ImportSources, VidurReadsLayersOfABlock) {
   EXPECT_EQ(in.rows[1].kernel.format.name, "bf16");  // the same bytes
   EXPECT_EQ(dims_text(in.rows[2].kernel.shape), "tokens=64;heads=16;kv-heads=4");
   EXPECT_EQ(dims_text(in.rows[3].kernel.shape), "rows=64;cols=5504");
-  EXPECT_EQ(std::get<Elementwise>(in.rows[4].kernel.shape).elements, 64 * 5504);
+  EXPECT_EQ(in.rows[4].kernel.shape.as<Elementwise>().elements, 64 * 5504);
   EXPECT_EQ(in.left_out("at most 5 us, and times have steps of 1 us"), 1);
   EXPECT_EQ(in.left_out("an operator Tilecast has no family for"), 1);
   EXPECT_EQ(in.left_out("unknown GPU 'Z9'"), 1);
@@ -230,7 +233,7 @@ TEST(ImportSources, LlmservingsimReadsLayersAndAttention) {
   ASSERT_TRUE(in.report) << in.report.error().line();
   ASSERT_EQ(in.rows.size(), 5u);
   EXPECT_EQ(in.rows[4].gpu, "RTX-3090");
-  EXPECT_EQ(std::get<Elementwise>(in.rows[4].kernel.shape).elements, 5 * 7168);
+  EXPECT_EQ(in.rows[4].kernel.shape.as<Elementwise>().elements, 5 * 7168);
   EXPECT_EQ(dims_text(in.rows[0].kernel.shape), "m=5;n=3072;k=4096");
   EXPECT_EQ(dims_text(in.rows[1].kernel.shape), "q-len=16;kv-len=116;heads=16;kv-heads=4");
   EXPECT_EQ(dims_text(in.rows[2].kernel.shape), "batch=3;kv-len=99;heads=16;kv-heads=4");

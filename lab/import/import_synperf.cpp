@@ -1,6 +1,8 @@
 // SynPerf's tables: single kernels under the PyTorch profiler.
 #include <array>
 
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
 #include "lab/import/import_table.h"
 
 namespace tilecast {

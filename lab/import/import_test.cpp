@@ -1,5 +1,9 @@
 #include "lab/import/import.h"
 
+#include "kernel/elementwise.h"
+#include "kernel/moe.h"
+#include "kernel/quantize.h"
+#include "kernel/scan.h"
 #include "measure/measurement_writer.h"
 #include "support/test_files.h"
 
@@ -100,7 +104,7 @@ TEST(ImportAiconfigurator, ReadsMixturesOfExperts) {
   EXPECT_EQ(
       dims_text(in.rows[0].kernel.shape),
       "tokens=7;hidden=2048;inter=768;experts=128;topk=8;tp=2;ep=4;distribution=power_law;alpha=1.01;style=triton");
-  EXPECT_FALSE(std::get<Moe>(in.rows[1].kernel.shape).gated);
+  EXPECT_FALSE(in.rows[1].kernel.shape.as<Moe>().gated);
   EXPECT_EQ(in.report->bad, 1);
 }
 
@@ -130,13 +134,13 @@ TEST(ImportAiconfigurator, ReadsScansQuantisationAndAbsorbedProducts) {
                            "l40s,sglang,1,d,mla_gen_pre,default,bfloat16,5,16,0.002\n"
                            "l40s,sglang,1,d,mla_gen_post,default,bfloat16,5,16,0.002\n"));
   ASSERT_EQ(in.rows.size(), 6u);
-  const Scan& chunked = std::get<Scan>(in.rows[0].kernel.shape);
+  const Scan& chunked = in.rows[0].kernel.shape.as<Scan>();
   EXPECT_EQ(chunked.kind, ScanKind::chunk_gated_delta);
   EXPECT_TRUE(chunked.fused);
   EXPECT_EQ(chunked.heads, 4);
-  EXPECT_EQ(std::get<Scan>(in.rows[1].kernel.shape).channels, 2 * 128);
+  EXPECT_EQ(in.rows[1].kernel.shape.as<Scan>().channels, 2 * 128);
   EXPECT_EQ(in.rows[2].source, "aiconfigurator-difference");
-  EXPECT_EQ(std::get<Quantize>(in.rows[3].kernel.shape).part, QuantizePart::apply);
+  EXPECT_EQ(in.rows[3].kernel.shape.as<Quantize>().part, QuantizePart::apply);
   EXPECT_EQ(dims_text(in.rows[4].kernel.shape), "batch=16;m=5;n=512;k=128");
   EXPECT_EQ(dims_text(in.rows[5].kernel.shape), "batch=16;m=5;n=128;k=512");
 }
@@ -202,8 +206,8 @@ TEST(ImportNeusight, ReadsVectorOperatorsAndConvolutions) {
   ASSERT_TRUE(in.report) << in.report.error().line();
   ASSERT_EQ(in.rows.size(), 3u);
   EXPECT_EQ(in.report->left_out.size(), 1u);
-  EXPECT_EQ(std::get<Elementwise>(in.rows[0].kernel.shape).elements, 64);
-  EXPECT_EQ(std::get<Elementwise>(in.rows[0].kernel.shape).inputs, 1);
+  EXPECT_EQ(in.rows[0].kernel.shape.as<Elementwise>().elements, 64);
+  EXPECT_EQ(in.rows[0].kernel.shape.as<Elementwise>().inputs, 1);
   EXPECT_EQ(in.rows[0].observed.cta_elements, 512);
   EXPECT_EQ(in.rows[0].observed.rows, 16);
   EXPECT_EQ(in.rows[0].observed.cols, 4);
@@ -235,7 +239,7 @@ TEST(ImportSynperf, ReadsProductsAndOnePassOfMoe) {
               folder.plain("m.csv", head + "w13,5,8,2,64,96,7.5,NVIDIA H20\nw2,5,8,2,64,96,7.5,NVIDIA L20\n"));
   ASSERT_EQ(moe.rows.size(), 2u);
   EXPECT_EQ(dims_text(moe.rows[0].kernel.shape), "tokens=5;hidden=64;inter=96;experts=8;topk=2;style=triton;pass=up");
-  EXPECT_EQ(std::get<Moe>(moe.rows[1].kernel.shape).pass, MoePass::down);
+  EXPECT_EQ(moe.rows[1].kernel.shape.as<Moe>().pass, MoePass::down);
   EXPECT_EQ(moe.rows[0].kernel.format.name, "bf16");
   EXPECT_EQ(moe.rows[0].engine, "sglang");
   EXPECT_DOUBLE_EQ(in_microseconds(moe.rows[0].latency), 7.5);

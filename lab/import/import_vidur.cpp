@@ -2,6 +2,13 @@
 // kernels of vLLM, from which Sarathi-Serve took them.
 #include <array>
 
+#include "kernel/elementwise.h"
+#include "kernel/embedding.h"
+#include "kernel/gated_activation.h"
+#include "kernel/gemm.h"
+#include "kernel/layernorm.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/rope.h"
 #include "lab/import/import_table.h"
 
 namespace tilecast {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "kernel/gemm.h"
+
 namespace tilecast {
 namespace {
 

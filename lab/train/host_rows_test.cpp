@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/registry.h"
+#include "kernel/elementwise.h"
 #include "lab/train/train.h"
 
 namespace tilecast {

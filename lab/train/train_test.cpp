@@ -5,6 +5,7 @@
 
 #include "estimate/width.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "lab/train/train_all.h"
 #include "measure/dims.h"
 

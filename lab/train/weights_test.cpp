@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "lab/train/boost.h"
 
 namespace tilecast {

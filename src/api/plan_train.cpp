@@ -11,6 +11,7 @@
 #include "api/training_runs.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
+#include "kernel/optimizer.h"
 #include "model/library.h"
 #include "parallel/framework.h"
 #include "parallel/plan.h"

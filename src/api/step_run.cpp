@@ -10,6 +10,7 @@
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
+#include "kernel/optimizer.h"
 #include "model/recomputation.h"
 #include "parallel/framework.h"
 #include "serve/plan.h"
@@ -235,7 +236,7 @@ bool routes_tokens(const Model& model) {
   if (const auto* spec = std::get_if<ModelSpec>(&model)) return has_experts(*spec);
   for (const Section& section : std::get<Graph>(model).sections)
     for (const Operator& op : section.operators)
-      if (std::holds_alternative<Moe>(op.shape)) return true;
+      if (op.shape.is<Moe>()) return true;
   return false;
 }
 

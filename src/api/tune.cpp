@@ -8,6 +8,7 @@
 
 #include "api/declare.h"
 #include "gpu/registry.h"
+#include "kernel/moe.h"
 #include "tune/engine_file.h"
 #include "tune/measure.h"
 #include "tune/rank.h"

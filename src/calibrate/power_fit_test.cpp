@@ -8,6 +8,7 @@
 #include "calibrate/calibrate.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 
 namespace tilecast {
 namespace {

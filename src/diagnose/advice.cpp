@@ -5,6 +5,10 @@
 #include <algorithm>
 
 #include "diagnose/diagnose.h"
+#include "kernel/attention.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -113,7 +117,7 @@ Found older_attention(const Case& c) {
   Seconds time, better;
   for (const WorkGroup& g : c.found.groups) {
     if (g.library != "FlashAttention" || !g.comparison) continue;
-    const auto* prefill = std::get_if<AttentionPrefill>(&g.comparison->kernel.shape);
+    const auto* prefill = g.comparison->kernel.shape.get_if<AttentionPrefill>();
     if (!prefill || prefill->q_len < 512) continue;
     AttentionPrefill newer = *prefill;
     newer.algorithm = AttentionAlgorithm::automatic;
@@ -152,7 +156,7 @@ Found misaligned(const Case& c) {
   Seconds time, better;
   std::string example;
   for (const WorkGroup& g : c.found.groups) {
-    const auto* shape = g.comparison ? std::get_if<Gemm>(&g.comparison->kernel.shape) : nullptr;
+    const auto* shape = g.comparison ? g.comparison->kernel.shape.get_if<Gemm>() : nullptr;
     if (!shape || g.comparison->kernel.format.activation_bits != 16 || (shape->n % 8 == 0 && shape->k % 8 == 0))
       continue;
     const Gemm padded{shape->m, round_up(shape->n, 8), round_up(shape->k, 8), shape->layout};
@@ -236,7 +240,7 @@ Found few_rows(const Case& c) {
   Count rows = 0;
   for (const WorkGroup& g : c.found.groups) {
     if (!g.comparison) continue;
-    const auto* shape = std::get_if<Gemm>(&g.comparison->kernel.shape);
+    const auto* shape = g.comparison->kernel.shape.get_if<Gemm>();
     if (!shape || std::min(shape->m, shape->n) > kFew || g.comparison->limited_by != Resource::dram) continue;
     time += g.total;
     rows = std::max(rows, std::min(shape->m, shape->n));
@@ -250,14 +254,13 @@ Found few_rows(const Case& c) {
 
 // Whether `tilecast tune fused-moe` is for this kernel: it tunes experts of three matrices.
 bool tunable(const WorkGroup& g) {
-  return g.comparison && g.comparison->ceiling_from == CeilingFrom::tuner &&
-         std::get<Moe>(g.comparison->kernel.shape).gated;
+  return g.comparison && g.comparison->ceiling_from == CeilingFrom::tuner && g.comparison->kernel.shape.as<Moe>().gated;
 }
 
 // The command that tunes a layer. Engines take the file's entry nearest to their tokens, so it should hold more than
 // those of the trace: without --tokens, what the engines' own scripts tune for.
 std::string tune_command(const Case& c, const Kernel& kernel) {
-  const Moe& moe = std::get<Moe>(kernel.shape);
+  const Moe& moe = kernel.shape.as<Moe>();
   const std::string& gpu = c.found.gpu_given;
   const std::string dtype = kernel.format.id == FormatId::bf16 ? "" : fmt::format(" --dtype {}", kernel.format.name);
   return fmt::format("tilecast tune fused-moe --gpu {}{} --experts {} --hidden {} --inter {} --topk {} -o tuned",
@@ -278,8 +281,8 @@ Found tiles_of_experts(const Case& c) {
   return Advice{"The fused-MoE kernel's tiles do not fit the layer",
                 fmt::format("{} takes {} a call with {} tokens; vLLM's default configuration is forecast to take {}, "
                             "the best one {}",
-                            worst->name, ms(worst->per_call()), std::get<Moe>(seen.kernel.shape).tokens,
-                            ms(seen.forecast), ms(seen.ceiling)),
+                            worst->name, ms(worst->per_call()), seen.kernel.shape.as<Moe>().tokens, ms(seen.forecast),
+                            ms(seen.ceiling)),
                 tune_command(c, seen.kernel) +
                     " writes the file that vLLM and SGLang load; add --measure CMD to time "
                     "the best few",

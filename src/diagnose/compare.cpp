@@ -3,6 +3,7 @@
 
 #include "diagnose/diagnose.h"
 #include "estimate/price.h"
+#include "kernel/moe.h"
 #include "tune/rank.h"
 
 namespace tilecast {
@@ -50,7 +51,7 @@ constexpr double kTunerLow = 0.84, kTunerHigh = 1.04;
 // one. `whole` is the layer's estimate.
 std::optional<Comparison> compare_tiles(const ReadShape& shape, const Estimate& whole, const Gpu& gpu,
                                         const ModelSource* weights) {
-  const Moe& moe = std::get<Moe>(shape.kernel.shape);
+  const Moe& moe = shape.kernel.shape.as<Moe>();
   const Format& format = shape.kernel.format;
   const auto ranked = rank_fused_moe(moe, format, gpu, triton_configs(format, gpu));
   if (!ranked) return std::nullopt;
@@ -83,7 +84,7 @@ std::optional<Comparison> compare(const ReadShape& shape, std::string_view libra
   const auto priced = price(shape.kernel, gpu, context_of(shape.kernel, library, weights), Method::tilecast, weights);
   if (!priced) return std::nullopt;
   const Estimate& e = priced->estimate;
-  const auto* moe = std::get_if<Moe>(&shape.kernel.shape);
+  const auto* moe = shape.kernel.shape.get_if<Moe>();
   if (moe && moe->style == MoeStyle::triton && library == "Triton")
     if (auto tiles = compare_tiles(shape, e, gpu, weights)) return tiles;
   const bool learned = weights && weights->find(shape.kernel);

@@ -9,6 +9,7 @@
 #include "diagnose/recording_maker.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/moe.h"
 #include "test_paths.h"
 #include "tune/rank.h"
 
@@ -150,7 +151,7 @@ TEST(Diagnose, TilesOfExpertsAreComparedWithTheTunersBest) {
   };
   const Comparison both = compared(";style=triton", "Triton");
   EXPECT_EQ(both.ceiling_from, CeilingFrom::tuner);
-  const Moe shape = std::get<Moe>(both.kernel.shape);
+  const Moe shape = both.kernel.shape.as<Moe>();
   const Format bf16 = both.kernel.format;
   const auto ranked = rank_fused_moe(shape, bf16, h200(), triton_configs(bf16, h200()));
   ASSERT_TRUE(ranked);

@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "diagnose/shape_parts.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/elementwise.h"
 #include "kernel/shape_text.h"
 
 namespace tilecast {
@@ -31,7 +33,7 @@ std::string_view format_of_name(std::string_view name) {
 std::optional<Kernel> kernel_of(Shape shape, std::string_view format) {
   auto found = format_from(format);
   if (!found) return std::nullopt;
-  const auto fine = std::visit([](const auto& s) { return s.check().ok(); }, shape);
+  const auto fine = check(shape).ok();
   if (!fine) return std::nullopt;
   return Kernel{std::move(shape), *found};
 }

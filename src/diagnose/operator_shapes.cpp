@@ -2,6 +2,22 @@
 #include <algorithm>
 
 #include "diagnose/shape_parts.h"
+#include "kernel/attention_backward.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/conv2d.h"
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
+#include "kernel/embedding.h"
+#include "kernel/gated_activation.h"
+#include "kernel/gemm.h"
+#include "kernel/kv_write.h"
+#include "kernel/layernorm.h"
+#include "kernel/moe.h"
+#include "kernel/optimizer.h"
+#include "kernel/reduction.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/softmax.h"
 
 namespace tilecast {
 namespace {

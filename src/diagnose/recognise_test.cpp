@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "kernel/elementwise.h"
 #include "support/csv.h"
 #include "test_paths.h"
 
@@ -221,7 +222,7 @@ TEST(Shapes, ALaunchTellsElements) {
     const auto at = text.find("elements=");
     if (at == std::string::npos) continue;
     const Count elements = std::stoll(text.substr(at + 9));
-    const auto& read = std::get<Elementwise>(shape->kernel.shape);
+    const auto& read = shape->kernel.shape.as<Elementwise>();
     EXPECT_GE(read.elements, elements) << text;
     EXPECT_LT(read.elements - elements, 1024) << text;
     ++rows;

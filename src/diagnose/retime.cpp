@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "diagnose/exchange.h"
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
 #include "support/text.h"
 
 namespace tilecast {

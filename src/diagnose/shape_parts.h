@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "diagnose/recognise.h"
+#include "kernel/attention.h"
 #include "support/text.h"
 
 namespace tilecast {

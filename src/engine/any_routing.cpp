@@ -2,13 +2,14 @@
 
 #include "engine/path.h"
 #include "engine/run.h"
+#include "kernel/moe.h"
 
 namespace tilecast {
 
 void bound_any_routing(ProgramForecast& step, const Program& program, const Gpu& gpu) {
   for (std::size_t i = 0; i < program.calls.size(); ++i) {
     Kernel kernel = program.calls[i].kernel;
-    auto* moe = std::get_if<Moe>(&kernel.shape);
+    auto* moe = kernel.shape.get_if<Moe>();
     if (!moe || moe->distribution == ExpertDistribution::given) continue;
     kernel.format = path_on(gpu, kernel, program.calls[i].context.engine).format;
     std::vector<double> few(static_cast<std::size_t>(moe->experts), 0.0);

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "constants/engine.h"
+#include "kernel/attention.h"
+#include "kernel/attention_backward.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
 
 namespace tilecast {
 
@@ -11,8 +15,7 @@ using namespace constants;
 namespace {
 
 bool is_attention(const Shape& shape) {
-  return std::holds_alternative<AttentionPrefill>(shape) || std::holds_alternative<AttentionDecode>(shape) ||
-         std::holds_alternative<AttentionBackward>(shape);
+  return shape.is<AttentionPrefill>() || shape.is<AttentionDecode>() || shape.is<AttentionBackward>();
 }
 
 Count longest(const std::vector<Count>& lengths, Count same) {
@@ -51,10 +54,9 @@ AttentionAlgorithm algorithm_of(AttentionForm form) {
 }
 
 Count head_dim(const Shape& shape) {
-  if (const auto* a = std::get_if<AttentionPrefill>(&shape)) return std::max(a->head_dim, a->v_head_dim);
-  if (const auto* a = std::get_if<AttentionDecode>(&shape)) return a->head_dim;
-  if (const auto* a = std::get_if<AttentionBackward>(&shape))
-    return std::max(a->forward.head_dim, a->forward.v_head_dim);
+  if (const auto* a = shape.get_if<AttentionPrefill>()) return std::max(a->head_dim, a->v_head_dim);
+  if (const auto* a = shape.get_if<AttentionDecode>()) return a->head_dim;
+  if (const auto* a = shape.get_if<AttentionBackward>()) return std::max(a->forward.head_dim, a->forward.v_head_dim);
   return 0;
 }
 
@@ -79,15 +81,15 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm fo
   // loses its packing of query heads by it; in 2024 its block tables cut the cache and the kernel knew of no window.
   const bool idle_window_is_none =
       kind == EngineKind::trtllm || (kind == EngineKind::vllm && era == EngineEra::year_2024);
-  if (auto* a = std::get_if<AttentionDecode>(&shape)) {
+  if (auto* a = shape.get_if<AttentionDecode>()) {
     if (idle_window_is_none) drop_idle_window(*a);
     a->algorithm = whose;
   }
-  if (auto* a = std::get_if<AttentionPrefill>(&shape)) {
+  if (auto* a = shape.get_if<AttentionPrefill>()) {
     if (idle_window_is_none) drop_idle_window(*a);
     a->algorithm = whose;
   }
-  if (auto* a = std::get_if<AttentionBackward>(&shape)) a->forward.algorithm = whose;
+  if (auto* a = shape.get_if<AttentionBackward>()) a->forward.algorithm = whose;
   return shape;
 }
 
@@ -128,7 +130,7 @@ KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launc
   if (!is_attention(shape)) return {};
   const TensorGeneration generation = gpu.tensor_generation();
   const bool hopper = generation == TensorGeneration::wgmma, blackwell = generation == TensorGeneration::tcgen05;
-  const bool decode = std::holds_alternative<AttentionDecode>(shape);
+  const bool decode = shape.is<AttentionDecode>();
   // vLLM's default on ROCm (vllm/platforms/rocm.py: AITER is asked for by a variable), SGLang's (server_args.py).
   if (gpu.vendor == Vendor::amd && engine == Launcher::vllm)
     return decode ? KernelSource::rocm_paged_attention : KernelSource::rocm_triton_attention;

@@ -4,6 +4,11 @@
 
 #include "engine/host.h"
 #include "gpu/registry.h"
+#include "kernel/attention.h"
+#include "kernel/attention_backward.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/gemm.h"
 
 namespace tilecast {
 namespace {
@@ -14,7 +19,7 @@ AttentionDecode decode(Count kv, Count window) {
   return a;
 }
 AttentionDecode as(EngineKind kind, EngineEra era, const AttentionDecode& a) {
-  return std::get<AttentionDecode>(attention_as(a, kind, era));
+  return attention_as(a, kind, era).as<AttentionDecode>();
 }
 
 TEST(AttentionKernel, TensorRtDropsAWindowThatDoesNotBind) {
@@ -28,14 +33,14 @@ TEST(AttentionKernel, TensorRtDropsAWindowThatDoesNotBind) {
   EXPECT_EQ(as(trtllm, EngineEra::current, ragged).window, 4096);
   AttentionPrefill prompt;
   prompt.batch = 1, prompt.q_len = 2048, prompt.heads = 32, prompt.head_dim = 128, prompt.window = 4096;
-  EXPECT_EQ(std::get<AttentionPrefill>(attention_as(prompt, trtllm, EngineEra::current)).window, 0);
+  EXPECT_EQ(attention_as(prompt, trtllm, EngineEra::current).as<AttentionPrefill>().window, 0);
 }
 
 TEST(AttentionKernel, PyTorchChoosesByTheCard) {
   using enum EngineKind;
   AttentionPrefill forward;
   const auto whose = [&](EngineEra era, AttentionForm form) {
-    return std::get<AttentionPrefill>(attention_as(forward, pytorch, era, form)).algorithm;
+    return attention_as(forward, pytorch, era, form).as<AttentionPrefill>().algorithm;
   };
   EXPECT_EQ(whose(EngineEra::current, AttentionForm::fused), AttentionAlgorithm::automatic);
   EXPECT_EQ(whose(EngineEra::year_2024, AttentionForm::fused), AttentionAlgorithm::fa2);
@@ -53,7 +58,7 @@ TEST(AttentionKernel, PyTorchChoosesByTheCard) {
   EXPECT_EQ(as(vllm, EngineEra::current, decode(100, 0)).algorithm, AttentionAlgorithm::automatic);
   EXPECT_EQ(as(vllm, EngineEra::year_2024, decode(100, 0)).algorithm, AttentionAlgorithm::fa2);
   const Shape backward = attention_as(AttentionBackward{forward}, cudagraph, EngineEra::current, AttentionForm::flash2);
-  EXPECT_EQ(std::get<AttentionBackward>(backward).forward.algorithm, AttentionAlgorithm::fa2);
+  EXPECT_EQ(backward.as<AttentionBackward>().forward.algorithm, AttentionAlgorithm::fa2);
   EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current).text(), "");
   EXPECT_EQ(attention_source(decode(100, 0), compile, EngineEra::current, AttentionForm::flash2).text(),
             "flash_attention_2");

@@ -7,6 +7,7 @@
 #include "engine/host_units.h"
 #include "engine/megatron_layers.h"
 #include "engine/narrow.h"
+#include "kernel/shapes.h"
 #include "support/overload.h"
 #include "support/text.h"
 
@@ -25,7 +26,7 @@ KernelSource pointwise_source(const Operator& op) {
 bool is_fused_gate(const Operator& op, const EngineOptions& options) {
   const bool serves =
       options.kind == EngineKind::vllm || options.kind == EngineKind::sglang || options.kind == EngineKind::trtllm;
-  return serves && options.era == EngineEra::current && std::holds_alternative<GatedActivation>(op.shape);
+  return serves && options.era == EngineEra::current && op.shape.is<GatedActivation>();
 }
 
 const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
@@ -35,35 +36,35 @@ const Format& format_for(const Operator& op, const Section& section, const Preci
                          section.tensors[static_cast<std::size_t>(op.outputs.front())].kind == TensorKind::statistic;
   const bool widens = op.walk == TorchWalk::widen || op.walk == TorchWalk::strided_widen;
   if (statistic && !widens) return kFull;  // a conversion is known by what it reads
-  return std::visit(Overload{
-                        [&](const Gemm&) -> const Format& { return product_format(op, p); },
-                        [&](const Moe&) -> const Format& { return p.experts; },
-                        [&](const Bmm&) -> const Format& { return p.attention; },
-                        [&](const AttentionPrefill&) -> const Format& { return p.attention; },
-                        [&](const AttentionDecode&) -> const Format& { return p.attention; },
-                        [&](const AttentionBackward&) -> const Format& { return p.attention; },
-                        [&](const MlaPrefill&) -> const Format& { return p.attention; },
-                        [&](const MlaDecode&) -> const Format& { return p.attention; },
-                        [&](const CrossEntropy&) -> const Format& { return kFull; },  // logits are cast up first
-                        [&](const Sampling&) -> const Format& { return kFull; },
-                        [&](const Optimizer&) -> const Format& {  // in the type of the parameters
-                          return p.mixed == MixedPrecision::autocast ? kFull : p.activation;
-                        },
-                        [&](const auto&) -> const Format& { return p.activation; },
-                    },
-                    op.shape);
+  return visit(Overload{
+                   [&](const Gemm&) -> const Format& { return product_format(op, p); },
+                   [&](const Moe&) -> const Format& { return p.experts; },
+                   [&](const Bmm&) -> const Format& { return p.attention; },
+                   [&](const AttentionPrefill&) -> const Format& { return p.attention; },
+                   [&](const AttentionDecode&) -> const Format& { return p.attention; },
+                   [&](const AttentionBackward&) -> const Format& { return p.attention; },
+                   [&](const MlaPrefill&) -> const Format& { return p.attention; },
+                   [&](const MlaDecode&) -> const Format& { return p.attention; },
+                   [&](const CrossEntropy&) -> const Format& { return kFull; },  // logits are cast up first
+                   [&](const Sampling&) -> const Format& { return kFull; },
+                   [&](const Optimizer&) -> const Format& {  // in the type of the parameters
+                     return p.mixed == MixedPrecision::autocast ? kFull : p.activation;
+                   },
+                   [&](const auto&) -> const Format& { return p.activation; },
+               },
+               op.shape);
 }
 
 Shape with_cache(Shape shape, CacheType cache) {
-  if (auto* a = std::get_if<AttentionDecode>(&shape)) a->kv_dtype = cache;
-  if (auto* a = std::get_if<MlaDecode>(&shape)) a->kv_dtype = cache;
-  if (auto* a = std::get_if<AttentionPrefill>(&shape)) a->kv_dtype = cache;
+  if (auto* a = shape.get_if<AttentionDecode>()) a->kv_dtype = cache;
+  if (auto* a = shape.get_if<MlaDecode>()) a->kv_dtype = cache;
+  if (auto* a = shape.get_if<AttentionPrefill>()) a->kv_dtype = cache;
   return shape;
 }
 
 // Inductor pads products whose rows would not start at multiples of 16 bytes.
 Shape padded(Shape shape, const EngineOptions& options) {
-  auto* g = std::get_if<Gemm>(&shape);
+  auto* g = shape.get_if<Gemm>();
   if (!g || options.kind != EngineKind::compile) return shape;
   const auto up = [](Count n) { return (n + 7) / 8 * 8; };
   g->n = up(g->n), g->k = up(g->k);
@@ -100,7 +101,7 @@ namespace {
 bool has_experts(const Graph& graph) {
   for (const Section& section : graph.sections)
     for (const Operator& op : section.operators)
-      if (std::holds_alternative<Moe>(op.shape)) return true;
+      if (op.shape.is<Moe>()) return true;
   return false;
 }
 bool has_packed(const Graph& graph) {

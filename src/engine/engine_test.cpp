@@ -9,6 +9,9 @@
 #include "engine/run_width.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/copy.h"
+#include "kernel/gemm.h"
+#include "kernel/rmsnorm.h"
 #include "model/build.h"
 #include "model/library.h"
 
@@ -47,9 +50,9 @@ TEST(Engine, ServingEnginesMergeAndFuse) {
             (std::vector<std::string>{"mixer_norm", "attention.q+k+v", "attention.rope", "attention.kv_write",
                                       "attention.decode", "attention.out", "mlp_norm", "mlp.gate+up", "mlp.act",
                                       "mlp.down"}));
-  EXPECT_EQ(std::get<Gemm>(layer_of(graph).operators[1].shape).n, 4096 + 2 * 1024);
-  EXPECT_TRUE(std::get<RmsNorm>(layer_of(graph).operators[0].shape).residual);
-  EXPECT_TRUE(std::get<RmsNorm>(layer_of(graph).operators[6].shape).residual);
+  EXPECT_EQ(layer_of(graph).operators[1].shape.as<Gemm>().n, 4096 + 2 * 1024);
+  EXPECT_TRUE(layer_of(graph).operators[0].shape.as<RmsNorm>().residual);
+  EXPECT_TRUE(layer_of(graph).operators[6].shape.as<RmsNorm>().residual);
   EXPECT_EQ(parameters(graph), parameters(*find_model("Llama-3.1-8B")));
 }
 
@@ -118,7 +121,7 @@ TEST(Engine, WhispersEncoderCopiesWhatItsConvolutionsLeftTransposed) {
     if (section.part.kind != SectionKind::layer) continue;
     int copies = 0, transposes = 0, transposed_sums = 0;
     for (const Operator& op : section.operators) {
-      const auto* copy = std::get_if<Copy>(&op.shape);
+      const auto* copy = op.shape.get_if<Copy>();
       copies += copy && op.walk == TorchWalk::strided;
       transposes += copy && copy->transpose;
       transposed_sums += op.role == Role::residual && op.walk == TorchWalk::transposed;
@@ -145,7 +148,7 @@ TEST(Engine, EagerAttentionIsTwoProductsAndASoftmax) {
             (std::vector<std::string>{"q", "k", "v", "scores", "scale", "mask", "softmax", "values", "contiguous"}));
   for (const Operator& op : layer_of(graph).operators)
     if (op.name == "attention.prefill.scores") {
-      const auto& bmm = std::get<Bmm>(op.shape);
+      const auto& bmm = op.shape.as<Bmm>();
       EXPECT_EQ(bmm.batch, 2 * 12);
       EXPECT_EQ(bmm.m, 128);
       EXPECT_EQ(bmm.n, 128);
@@ -165,7 +168,7 @@ TEST(Engine, TheFallbackOfAttentionIsInFullPrecision) {
   for (const KernelCall& call : program.calls) {
     if (!call.name.starts_with("attention.prefill")) continue;
     attention.push_back(call.name.substr(18));
-    const bool bmm = std::holds_alternative<Bmm>(call.kernel.shape);
+    const bool bmm = call.kernel.shape.is<Bmm>();
     EXPECT_TRUE(!bmm || call.kernel.format.id == FormatId::fp32) << call.name;
   }
   EXPECT_EQ(attention,

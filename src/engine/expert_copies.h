@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/routing.h"
+#include "kernel/moe.h"
 
 namespace tilecast {
 

@@ -3,6 +3,12 @@
 
 #include "engine/arrange.h"
 #include "engine/rewriter.h"
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/layernorm.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/rope.h"
 
 namespace tilecast {
 namespace {
@@ -25,8 +31,8 @@ std::string joined(const std::string& first, const std::string& second) {
 }
 
 bool mergeable(const Operator& a, const Operator& b) {
-  const auto* left = std::get_if<Gemm>(&a.shape);
-  const auto* right = std::get_if<Gemm>(&b.shape);
+  const auto* left = a.shape.get_if<Gemm>();
+  const auto* right = b.shape.get_if<Gemm>();
   return left && right && a.inputs == b.inputs && left->m == right->m && left->k == right->k && a.block == b.block &&
          a.block != kNoBlock;
 }
@@ -39,8 +45,8 @@ Section merge_projections(const Section& section) {
       continue;
     }
     Operator& merged = out.operators.back();
-    auto& shape = std::get<Gemm>(merged.shape);
-    shape.n += std::get<Gemm>(op.shape).n;
+    auto& shape = merged.shape.as<Gemm>();
+    shape.n += op.shape.as<Gemm>().n;
     merged.name = joined(merged.name, op.name);
     merged.weights.matrix += op.weights.matrix, merged.weights.vector += op.weights.vector;
     merged.outputs.insert(merged.outputs.end(), op.outputs.begin(), op.outputs.end());
@@ -49,7 +55,7 @@ Section merge_projections(const Section& section) {
 }
 
 bool residual_sum(const Operator& op) {
-  const auto* e = std::get_if<Elementwise>(&op.shape);
+  const auto* e = op.shape.get_if<Elementwise>();
   return e && e->op == PointwiseOp::add && op.inputs.size() == 2 && op.role == Role::residual;
 }
 
@@ -58,13 +64,13 @@ Section fuse_residual_norms(const Section& section) {
   for (std::size_t i = 0; i < section.operators.size(); ++i) {
     const Operator& op = section.operators[i];
     const Operator* next = i + 1 < section.operators.size() ? &section.operators[i + 1] : nullptr;
-    const auto* norm = next ? std::get_if<RmsNorm>(&next->shape) : nullptr;
+    const auto* norm = next ? next->shape.get_if<RmsNorm>() : nullptr;
     if (!norm || !residual_sum(op) || !reads(*next, op.outputs.front())) {
       out.operators.push_back(op);
       continue;
     }
     Operator fused = *next;
-    auto& shape = std::get<RmsNorm>(fused.shape);
+    auto& shape = fused.shape.as<RmsNorm>();
     shape.residual = true;
     fused.inputs = op.inputs;
     fused.outputs.push_back(op.outputs.front());  // the new stream is written as well
@@ -72,10 +78,10 @@ Section fuse_residual_norms(const Section& section) {
     ++i;
   }
   // The layer's last sum meets the next layer's first norm.
-  const bool opens = !out.operators.empty() && std::holds_alternative<RmsNorm>(out.operators.front().shape) &&
-                     !std::get<RmsNorm>(out.operators.front().shape).residual;
+  const bool opens = !out.operators.empty() && out.operators.front().shape.is<RmsNorm>() &&
+                     !out.operators.front().shape.as<RmsNorm>().residual;
   if (section.repeats > 1 && opens && residual_sum(out.operators.back())) {
-    std::get<RmsNorm>(out.operators.front().shape).residual = true;
+    out.operators.front().shape.as<RmsNorm>().residual = true;
     out.operators.front().inputs.push_back(out.operators.front().inputs.front());
     out.operators.pop_back();
   }
@@ -85,15 +91,14 @@ Section fuse_residual_norms(const Section& section) {
 Section fuse_rope_write(const Section& section) {
   Section out = emptied(section);
   for (const Operator& op : section.operators) {
-    const bool follows = !out.operators.empty() && std::holds_alternative<Rope>(out.operators.back().shape) &&
-                         std::holds_alternative<KvWrite>(op.shape);
+    const bool follows = !out.operators.empty() && out.operators.back().shape.is<Rope>() && op.shape.is<KvWrite>();
     if (!follows) {
       out.operators.push_back(op);
       continue;
     }
     // The rotation's kernel reads values too, and writes keys and values where they belong.
     Operator& fused = out.operators.back();
-    auto& rope = std::get<Rope>(fused.shape);
+    auto& rope = fused.shape.as<Rope>();
     rope.kv_heads = 2 * (rope.kv_heads > 0 ? rope.kv_heads : rope.heads);
     fused.name += "+kv_write";
     fused.outputs.insert(fused.outputs.end(), op.outputs.begin(), op.outputs.end());
@@ -101,12 +106,10 @@ Section fuse_rope_write(const Section& section) {
   return out;
 }
 
-bool normalises(const Operator& op) {
-  return std::holds_alternative<RmsNorm>(op.shape) || std::holds_alternative<LayerNorm>(op.shape);
-}
+bool normalises(const Operator& op) { return op.shape.is<RmsNorm>() || op.shape.is<LayerNorm>(); }
 bool stays_full(const Operator& op, bool narrow_norms) {
   if (op.outputs.empty()) return false;
-  return std::holds_alternative<Embedding>(op.shape) || (normalises(op) && !narrow_norms) || residual_sum(op) ||
+  return op.shape.is<Embedding>() || (normalises(op) && !narrow_norms) || residual_sum(op) ||
          op.role == Role::embedding_sum;
 }
 
@@ -122,7 +125,7 @@ Section autocast(const Section& section, bool narrow_norms) {
   };
   for (Operator op : section.operators) {
     out.pieces_of(op);
-    if (std::holds_alternative<Gemm>(op.shape) || (normalises(op) && narrow_norms)) {
+    if (op.shape.is<Gemm>() || (normalises(op) && narrow_norms)) {
       if (op.weights.matrix > 0) cast(op.name + ".cast_weight", {}, op.weights.matrix);
       for (int& input : op.inputs)
         if (out.kind(input) == TensorKind::statistic)
@@ -135,15 +138,11 @@ Section autocast(const Section& section, bool narrow_norms) {
 
 // --- torch.compile ---
 
-bool is_norm(const Shape& s) {
-  return std::holds_alternative<RmsNorm>(s) || std::holds_alternative<LayerNorm>(s) ||
-         std::holds_alternative<Softmax>(s);
-}
+bool is_norm(const Shape& s) { return s.is<RmsNorm>() || s.is<LayerNorm>() || s.is<Softmax>(); }
 bool fusible(const Operator& op) {
   if (op.unknown) return false;
-  if (const auto* copy = std::get_if<Copy>(&op.shape)) return !copy->transpose;
-  return is_norm(op.shape) || std::holds_alternative<Elementwise>(op.shape) ||
-         std::holds_alternative<GatedActivation>(op.shape) || std::holds_alternative<Rope>(op.shape);
+  if (const auto* copy = op.shape.get_if<Copy>()) return !copy->transpose;
+  return is_norm(op.shape) || op.shape.is<Elementwise>() || op.shape.is<GatedActivation>() || op.shape.is<Rope>();
 }
 
 // A run of operators of which each reads from an earlier one; at most one of them normalises rows.
@@ -189,13 +188,13 @@ Operator fused(const Group& group, const Section& section) {
     return op;
   }
   op.shape = norm->shape;
-  const auto* layer = std::get_if<LayerNorm>(&norm->shape);
+  const auto* layer = norm->shape.get_if<LayerNorm>();
   if (layer && inputs > 1) {  // reads and writes the stream as well: the traffic of a fused RMSNorm
     RmsNorm both;
     both.rows = layer->rows, both.cols = layer->cols;
     op.shape = both;
   }
-  if (auto* rms = std::get_if<RmsNorm>(&op.shape)) rms->residual = inputs > 1;
+  if (auto* rms = op.shape.get_if<RmsNorm>()) rms->residual = inputs > 1;
   return op;
 }
 

@@ -4,6 +4,7 @@
 
 #include "constants/engine.h"
 #include "constants/host.h"
+#include "kernel/shapes.h"
 #include "support/overload.h"
 
 namespace tilecast {
@@ -21,37 +22,36 @@ double optimizer_units(const Optimizer& step) {
 }  // namespace
 
 double operator_units(const Shape& shape) {
-  return std::visit(Overload{
-                        [](const Gemm&) -> double { return kProductUnits; },
-                        [](const Moe&) -> double { return kProductUnits; },
-                        [](const Bmm&) -> double { return kBatchedUnits; },
-                        [](const AttentionPrefill&) -> double { return kAttentionUnits; },
-                        [](const AttentionDecode&) -> double { return kAttentionUnits; },
-                        [](const AttentionBackward&) -> double { return kAttentionUnits; },
-                        [](const MlaPrefill&) -> double { return kAttentionUnits; },
-                        [](const MlaDecode&) -> double { return kAttentionUnits; },
-                        [](const Conv2d&) -> double { return kConvolutionUnits; },
-                        [](const RmsNorm&) -> double { return kNormUnits; },
-                        [](const LayerNorm&) -> double { return kNormUnits; },
-                        [](const Softmax&) -> double { return kReductionUnits; },
-                        [](const Reduction&) -> double { return kReductionUnits; },
-                        [](const Copy&) -> double { return kCopyUnits; },
-                        [](const Embedding&) -> double { return kCopyUnits; },
-                        [](const KvWrite&) -> double { return kCopyUnits; },
-                        [](const CrossEntropy&) -> double { return kLossUnits; },
-                        [](const Optimizer& step) -> double { return optimizer_units(step); },
-                        [](const auto&) -> double { return kPointwiseUnits; },
-                    },
-                    shape);
+  return visit(Overload{
+                   [](const Gemm&) -> double { return kProductUnits; },
+                   [](const Moe&) -> double { return kProductUnits; },
+                   [](const Bmm&) -> double { return kBatchedUnits; },
+                   [](const AttentionPrefill&) -> double { return kAttentionUnits; },
+                   [](const AttentionDecode&) -> double { return kAttentionUnits; },
+                   [](const AttentionBackward&) -> double { return kAttentionUnits; },
+                   [](const MlaPrefill&) -> double { return kAttentionUnits; },
+                   [](const MlaDecode&) -> double { return kAttentionUnits; },
+                   [](const Conv2d&) -> double { return kConvolutionUnits; },
+                   [](const RmsNorm&) -> double { return kNormUnits; },
+                   [](const LayerNorm&) -> double { return kNormUnits; },
+                   [](const Softmax&) -> double { return kReductionUnits; },
+                   [](const Reduction&) -> double { return kReductionUnits; },
+                   [](const Copy&) -> double { return kCopyUnits; },
+                   [](const Embedding&) -> double { return kCopyUnits; },
+                   [](const KvWrite&) -> double { return kCopyUnits; },
+                   [](const CrossEntropy&) -> double { return kLossUnits; },
+                   [](const Optimizer& step) -> double { return optimizer_units(step); },
+                   [](const auto&) -> double { return kPointwiseUnits; },
+               },
+               shape);
 }
 
 namespace {
 
 // The attention of a layer; one that is spelled out has a softmax.
 bool begins_block(const Shape& shape) {
-  return std::holds_alternative<AttentionPrefill>(shape) || std::holds_alternative<AttentionDecode>(shape) ||
-         std::holds_alternative<MlaPrefill>(shape) || std::holds_alternative<MlaDecode>(shape) ||
-         std::holds_alternative<Softmax>(shape);
+  return shape.is<AttentionPrefill>() || shape.is<AttentionDecode>() || shape.is<MlaPrefill>() ||
+         shape.is<MlaDecode>() || shape.is<Softmax>();
 }
 
 // A gradient's operators are called by C++, so that no Python stands around them, but views have gradients too.

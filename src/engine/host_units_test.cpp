@@ -6,6 +6,9 @@
 #include "constants/engine.h"
 #include "constants/host.h"
 #include "engine/run.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
 #include "model/library.h"
 
 namespace tilecast {

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "engine/rewriter.h"
+#include "kernel/elementwise.h"
+#include "kernel/gated_activation.h"
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
+#include "kernel/rmsnorm.h"
 
 namespace tilecast {
 namespace {
@@ -51,7 +56,7 @@ Graph with_grouped_products(const Graph& forward) {
   for (const Section& section : forward.sections) {
     SectionRewriter out(section);
     for (const Operator& op : section.operators)
-      if (const auto* moe = std::get_if<Moe>(&op.shape)) group(out, op, *moe);
+      if (const auto* moe = op.shape.get_if<Moe>()) group(out, op, *moe);
       else out.keep(op);
     graph.sections.push_back(std::move(out).take());
   }
@@ -62,7 +67,7 @@ Graph with_head_norm_gradients(const Graph& step) {
   Graph graph = step;
   for (Section& section : graph.sections)
     for (Operator& op : section.operators)
-      if (const auto* norm = std::get_if<RmsNorm>(&op.shape); norm && norm->backward && norm->cols <= kHeadWidth)
+      if (const auto* norm = op.shape.get_if<RmsNorm>(); norm && norm->backward && norm->cols <= kHeadWidth)
         op.shape = elementwise(PointwiseOp::mul, 2, norm->rows * norm->cols);
   return graph;
 }

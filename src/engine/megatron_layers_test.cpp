@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "kernel/elementwise.h"
+#include "kernel/moe.h"
+#include "kernel/rmsnorm.h"
 #include "model/section_builder.h"
 
 namespace tilecast {
@@ -25,7 +28,7 @@ TEST(GroupedProducts, KeepWorkAndWeights) {
   // 64 x 2 / 2 rows here: 32 to 32 gate and values, 16 back.
   double products = 0;
   for (const Operator& op : grouped.sections[0].operators)
-    if (std::holds_alternative<Gemm>(op.shape)) products += model_flops(op);
+    if (op.shape.is<Gemm>()) products += model_flops(op);
   EXPECT_DOUBLE_EQ(products, 2.0 * 64 * (32 * 32 + 16 * 32));
 }
 
@@ -34,7 +37,7 @@ TEST(GroupedProducts, HaveTwoGradientsEach) {
   int products = 0, of_weights = 0;
   for (const Section& section : step.sections)
     for (const Operator& op : section.operators)
-      if (std::holds_alternative<Gemm>(op.shape)) ++products, of_weights += op.weight_gradient;
+      if (op.shape.is<Gemm>()) ++products, of_weights += op.weight_gradient;
   EXPECT_EQ(products, 6);
   EXPECT_EQ(of_weights, 2);
 }
@@ -47,7 +50,7 @@ TEST(GroupedProducts, AreWhatNarrowExpertsRunAs) {
     int n = 0;
     const Graph step = arranged(one_mixture(), options, &training);
     for (const Section& section : step.sections)
-      for (const Operator& op : section.operators) n += std::holds_alternative<Moe>(op.shape);
+      for (const Operator& op : section.operators) n += op.shape.is<Moe>();
     return n;
   };
   EXPECT_EQ(moes(), 3);  // forward and its two gradients
@@ -65,12 +68,12 @@ TEST(HeadNormGradients, MoveWhatTheyRead) {
   const Graph step = with_head_norm_gradients(with_backward(Graph{"norms", {std::move(b).finish()}}, {}));
   int pointwise = 0, norms = 0;
   for (const Operator& op : step.sections.back().operators) {
-    if (const auto* e = std::get_if<Elementwise>(&op.shape); e && op.name == "q_norm.grad") {
+    if (const auto* e = op.shape.get_if<Elementwise>(); e && op.name == "q_norm.grad") {
       EXPECT_EQ(e->count(), 64 * 128);
       EXPECT_EQ(e->inputs, 2);
       ++pointwise;
     }
-    norms += std::holds_alternative<RmsNorm>(op.shape);
+    norms += op.shape.is<RmsNorm>();
   }
   EXPECT_EQ(pointwise, 1);
   EXPECT_EQ(norms, 1);

@@ -6,6 +6,10 @@
 #include "constants/engine.h"
 #include "constants/training.h"
 #include "engine/narrow.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/cross_entropy.h"
+#include "kernel/elementwise.h"
+#include "kernel/moe.h"
 #include "model/recomputation.h"
 #include "support/arithmetic.h"
 
@@ -30,7 +34,7 @@ Bytes size_of(const Tensor& t, const Precision& p) {
   return bytes(static_cast<double>(t.elements) * bits_of(t.kind, p) / 8);
 }
 
-bool is_expert(const Operator& op) { return std::holds_alternative<Moe>(op.shape) || is_expert(op.role); }
+bool is_expert(const Operator& op) { return op.shape.is<Moe>() || is_expert(op.role); }
 
 // Parameters and their bytes.
 struct ParameterSum {
@@ -46,9 +50,9 @@ OwnWeights weights_of(const Graph& graph, const Precision& p, const NarrowRecipe
   OwnWeights sum;
   for (const Section& section : graph.sections)
     for (const Operator& op : section.operators) {
-      const bool product = std::holds_alternative<Gemm>(op.shape) && !op.weights.table;
+      const bool product = op.shape.is<Gemm>() && !op.weights.table;
       double matrix_bits = plain_bits;
-      if (p.mixed != MixedPrecision::autocast && (product || std::holds_alternative<Moe>(op.shape)))
+      if (p.mixed != MixedPrecision::autocast && (product || op.shape.is<Moe>()))
         matrix_bits = product_format(op, p).weight_bits;
       const auto repeats = static_cast<double>(section.repeats);
       const double matrix = repeats * static_cast<double>(op.weights.tied ? 0 : op.weights.matrix);
@@ -131,12 +135,12 @@ std::vector<double> kept_widths(const Section& section, const Precision& p, cons
   if (!narrow) return widths;
   std::vector<bool> wide(section.tensors.size(), false);
   for (const Operator& op : section.operators) {
-    const bool casts = runs_narrow(op) && std::holds_alternative<Gemm>(op.shape);
+    const bool casts = runs_narrow(op) && op.shape.is<Gemm>();
     for (int t : op.inputs) {
       if (casts) widths[static_cast<std::size_t>(t)] = narrow->product.activation_bits / p.activation.activation_bits;
       else wide[static_cast<std::size_t>(t)] = true;
     }
-    if (std::holds_alternative<AttentionPrefill>(op.shape) || std::holds_alternative<MlaPrefill>(op.shape))
+    if (op.shape.is<AttentionPrefill>() || op.shape.is<MlaPrefill>())
       for (int t : op.outputs) wide[static_cast<std::size_t>(t)] = true;
   }
   for (std::size_t t = 0; t < widths.size(); ++t)
@@ -156,14 +160,14 @@ Bytes saved_bytes(const Section& section, const Keeping& how, const Recomputatio
   for (std::size_t i = 0; i < section.operators.size(); ++i) {
     const Operator& op = section.operators[i];
     if (again[i]) continue;
-    if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(std::get<Elementwise>(op.shape).count()));
-    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))  // the softmax's logarithms, one a query and head
+    if (op.spelling == Spelling::dropout) sum += bytes(static_cast<double>(op.shape.as<Elementwise>().count()));
+    if (const auto* a = op.shape.get_if<AttentionPrefill>())  // the softmax's logarithms, one a query and head
       sum += bytes(4.0 * static_cast<double>(a->heads * (a->lens.empty() ? a->batch * a->q_len : 0)));
-    if (const auto* moe = std::get_if<Moe>(&op.shape))
+    if (const auto* moe = op.shape.get_if<Moe>())
       sum += saved_by_experts(*moe, how, repeats_activation_alone(op, section, recompute));
-    if (const auto* loss = std::get_if<CrossEntropy>(&op.shape); loss && op.spelling != Spelling::in_place_loss)
-      sum += bytes(4.0 * static_cast<double>(loss->rows * loss->cols));                 // log-softmax in fp32
-    if (p.mixed == MixedPrecision::autocast && std::holds_alternative<Gemm>(op.shape))  // the cast weights are kept
+    if (const auto* loss = op.shape.get_if<CrossEntropy>(); loss && op.spelling != Spelling::in_place_loss)
+      sum += bytes(4.0 * static_cast<double>(loss->rows * loss->cols));  // log-softmax in fp32
+    if (p.mixed == MixedPrecision::autocast && op.shape.is<Gemm>())      // the cast weights are kept
       sum += bytes(static_cast<double>(op.weights.matrix) * product_format(op, p).weight_bits / 8);
   }
   return sum;
@@ -177,7 +181,7 @@ struct TrainingPeak {
 
 bool has_loss(const Section& section) {
   return std::any_of(section.operators.begin(), section.operators.end(), [](const Operator& op) {
-    return std::holds_alternative<CrossEntropy>(op.shape) || op.spelling == Spelling::fused_loss;
+    return op.shape.is<CrossEntropy>() || op.spelling == Spelling::fused_loss;
   });
 }
 bool overwrites_logits(const Section& section) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "kernel/optimizer.h"
+#include "kernel/optimizer_kind.h"
 #include "model/spec.h"
 #include "tilecast/run.h"
 #include "tilecast/train.h"

@@ -7,6 +7,11 @@
 
 #include "constants/training.h"
 #include "engine/rewriter.h"
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
+#include "kernel/reduction.h"
 
 namespace tilecast {
 
@@ -265,8 +270,8 @@ class NarrowSection {
       out_.pieces_of(op);
       Operator product = op;
       product.runs_as = &recipe_.product;
-      if (const auto* gemm = std::get_if<Gemm>(&op.shape)) place(op, *gemm, product);
-      else place_experts(op, std::get<Moe>(op.shape), product);
+      if (const auto* gemm = op.shape.get_if<Gemm>()) place(op, *gemm, product);
+      else place_experts(op, op.shape.as<Moe>(), product);
     }
     return std::move(out_).take();
   }
@@ -343,8 +348,8 @@ bool runs_narrow(const Operator& op) {
   if (op.stays_wide || op.unknown || op.role == Role::adapter || op.role == Role::router ||
       op.role == Role::shared_gate)
     return false;
-  if (std::holds_alternative<Moe>(op.shape)) return true;
-  return std::holds_alternative<Gemm>(op.shape) && class_of(op) == OpClass::linear;
+  if (op.shape.is<Moe>()) return true;
+  return op.shape.is<Gemm>() && class_of(op) == OpClass::linear;
 }
 
 CastCode cast_code(const EngineOptions& engine) {
@@ -365,7 +370,7 @@ Graph with_unpacking(const Graph& step) {
   for (const Section& section : step.sections) {
     SectionRewriter out(section);
     for (const Operator& op : section.operators) {
-      const auto* gemm = std::get_if<Gemm>(&op.shape);
+      const auto* gemm = op.shape.get_if<Gemm>();
       if (gemm && op.weights.packed) {
         out.pieces_of(op);
         const Count weights =

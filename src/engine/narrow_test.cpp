@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/copy.h"
+#include "kernel/reduction.h"
 #include "model/section_builder.h"
 
 namespace tilecast {
@@ -25,8 +27,8 @@ std::vector<Named> casts(const Graph& graph, Pass pass) {
   for (const Section& section : graph.sections)
     if (section.pass == pass)
       for (const Operator& op : section.operators) {
-        if (const auto* copy = std::get_if<Copy>(&op.shape)) found.push_back({op.name, copy->count()});
-        if (const auto* sum = std::get_if<Reduction>(&op.shape)) found.push_back({op.name, sum->rows * sum->cols});
+        if (const auto* copy = op.shape.get_if<Copy>()) found.push_back({op.name, copy->count()});
+        if (const auto* sum = op.shape.get_if<Reduction>()) found.push_back({op.name, sum->rows * sum->cols});
       }
   return found;
 }
@@ -88,7 +90,7 @@ TEST(NarrowTraining, ProductsRunInTheRecipesFormatAndHeadsDoNot) {
   const Graph step = narrowed(with_backward(Graph{"some", {std::move(b).finish()}}, {}), TrainPrecision::nvfp4);
   for (const Section& section : step.sections)
     for (const Operator& op : section.operators)
-      if (std::holds_alternative<Gemm>(op.shape)) {
+      if (op.shape.is<Gemm>()) {
         EXPECT_EQ(op.runs_as != nullptr, op.name.starts_with("out")) << op.name;
         if (op.runs_as) {
           EXPECT_EQ(op.runs_as->name, "nvfp4");
@@ -102,8 +104,8 @@ TEST(NarrowTraining, EagerCastsGoThroughFp32ForEveryProduct) {
   int maxima = 0, turned = 0;
   for (const Section& section : step.sections)
     for (const Operator& op : section.operators) {
-      maxima += std::holds_alternative<Reduction>(op.shape);
-      const auto* copy = std::get_if<Copy>(&op.shape);
+      maxima += op.shape.is<Reduction>();
+      const auto* copy = op.shape.get_if<Copy>();
       turned += copy && copy->transpose;
     }
   EXPECT_EQ(maxima, 5);  // input and weight; gradient, weight and input again

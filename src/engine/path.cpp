@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
+
 namespace tilecast {
 namespace {
 
@@ -80,12 +83,11 @@ ChosenPath linear_path(const Gpu& gpu, const Format& format, const Launcher& eng
 ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine) {
   if (!serving(engine)) {
     // Hugging Face's mxfp4 runs OpenAI's Triton kernels.
-    if (std::holds_alternative<Moe>(kernel.shape) && kernel.format.id == FormatId::mxfp4)
-      return {named("w4a16_mxfp4"), engine};
+    if (kernel.shape.is<Moe>() && kernel.format.id == FormatId::mxfp4) return {named("w4a16_mxfp4"), engine};
     return {kernel.format, engine};
   }
-  if (std::holds_alternative<Moe>(kernel.shape)) return experts_path(gpu, kernel.format, engine);
-  if (std::holds_alternative<Gemm>(kernel.shape)) return linear_path(gpu, kernel.format, engine);
+  if (kernel.shape.is<Moe>()) return experts_path(gpu, kernel.format, engine);
+  if (kernel.shape.is<Gemm>()) return linear_path(gpu, kernel.format, engine);
   return {kernel.format, engine};
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gpu/registry.h"
+#include "kernel/moe.h"
 #include "model/library.h"
 
 namespace tilecast {

@@ -122,7 +122,7 @@ Result<Precision> precision_of(const ModelSpec& model, std::string_view dtype, s
 }
 
 const Format& product_format(const Operator& op, const Precision& p) {
-  if (std::holds_alternative<Moe>(op.shape) || is_expert(op.role)) return p.experts;
+  if (op.shape.is<Moe>() || is_expert(op.role)) return p.experts;
   if (class_of(op) == OpClass::head) return op.role == Role::lm_head ? p.head : p.activation;
   switch (op.role) {
     case Role::router:

@@ -4,6 +4,7 @@
 
 #include "constants/convolution.h"
 #include "constants/program.h"
+#include "kernel/custom.h"
 
 namespace tilecast {
 
@@ -42,7 +43,7 @@ double longer_by_manner(const ProgramKernel& kernel) {
 }
 
 void slow_products(const ProgramKernel& from, Kernel& kernel) {
-  auto* custom = std::get_if<Custom>(&kernel.shape);
+  auto* custom = kernel.shape.get_if<Custom>();
   if (!custom || from.manner != Manner::few_channels) return;
   custom->load_bytes /= kFewChannels, custom->store_bytes /= kFewChannels;
 }

@@ -21,9 +21,8 @@ Pass pass_of(std::string_view phase) {
 // Passes over activations find little of them in the cache: between a tensor's writing and its reading stand others as large,
 // and what the gradients read was kept from long before.
 bool streams(const Shape& shape) {
-  return std::holds_alternative<Elementwise>(shape) || std::holds_alternative<Copy>(shape) ||
-         std::holds_alternative<LayerNorm>(shape) || std::holds_alternative<RmsNorm>(shape) ||
-         std::holds_alternative<Softmax>(shape) || std::holds_alternative<Reduction>(shape);
+  return shape.is<Elementwise>() || shape.is<Copy>() || shape.is<LayerNorm>() || shape.is<RmsNorm>() ||
+         shape.is<Softmax>() || shape.is<Reduction>();
 }
 
 KernelCall call_of(const ProgramKernel& kernel, std::size_t section, Count times, bool known) {
@@ -66,7 +65,7 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   const auto multiplies = [&](Pass pass) {
     return std::any_of(made.program.calls.begin(), made.program.calls.end(), [&](const KernelCall& call) {
       return made.program.sections[call.section].pass == pass &&
-             (std::holds_alternative<Gemm>(call.kernel.shape) || std::holds_alternative<Bmm>(call.kernel.shape));
+             (call.kernel.shape.is<Gemm>() || call.kernel.shape.is<Bmm>());
     });
   };
   for (const Pass pass : {Pass::forward, Pass::backward})

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
 #include "model/graph.h"
 
 namespace tilecast {

@@ -1,6 +1,8 @@
 #include "engine/rocm.h"
 
 #include "constants/engine.h"
+#include "kernel/attention_decode.h"
+#include "kernel/gemm.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -24,18 +26,18 @@ HostCost host_on(const Gpu& gpu, const Program& program) {
 // The plain kernel where requests times heads exceed 512, for there is enough to share out; else the one that splits
 // keys, which ROCm's fork had replaced by its own. Prompts ran Triton's flash attention by default.
 KernelSource rocm_2024_attention(const Shape& shape) {
-  if (const auto* a = std::get_if<AttentionDecode>(&shape)) {
+  if (const auto* a = shape.get_if<AttentionDecode>()) {
     const Count requests = a->lens.empty() ? a->batch : static_cast<Count>(a->lens.size());
     return requests * a->heads > kPagedHeads ? KernelSource::vllm_paged_attention_v1
                                              : KernelSource::rocm_paged_attention_2024;
   }
-  return std::holds_alternative<AttentionPrefill>(shape) ? KernelSource::rocm_triton_attention : KernelSource::unsaid;
+  return shape.is<AttentionPrefill>() ? KernelSource::rocm_triton_attention : KernelSource::unsaid;
 }
 
 // rocBLAS's choice for few rows has a tile of 32, or 16, of them and reads all weights again for every such tile. A
 // single row has a kernel of its own (LLMM1).
 Seconds untuned_product(const Kernel& kernel, const Gpu& gpu) {
-  const auto* p = std::get_if<Gemm>(&kernel.shape);
+  const auto* p = kernel.shape.get_if<Gemm>();
   const bool halves = kernel.format.id == FormatId::bf16 || kernel.format.id == FormatId::fp16;
   if (!p || !halves || p->m <= 1 || p->m > kUntunedMost) return seconds(0);
   const Count row_bytes = 2 * p->k;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "gpu/registry.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
 #include "kernel/format.h"
+#include "kernel/gemm.h"
 
 namespace tilecast {
 namespace {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "constants/engine.h"
+#include "kernel/moe.h"
 #include "support/file.h"
 #include "support/number.h"
 

@@ -4,9 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/moe.h"
+#include "kernel/expert_distribution.h"
+#include "tilecast/result.h"
 
 namespace tilecast {
+
+struct Moe;
 
 struct Routing {
   ExpertDistribution kind = ExpertDistribution::balanced;

@@ -8,6 +8,7 @@
 
 #include "engine/run.h"
 #include "gpu/registry.h"
+#include "kernel/moe.h"
 #include "model/library.h"
 
 namespace tilecast {
@@ -86,7 +87,7 @@ TEST(Routing, WhatNobodySaysIsThePowerLawButInTraining) {
     ASSERT_TRUE(prepared.ok()) << prepared.error().line();
     int experts = 0;
     for (const KernelCall& call : prepared->program.calls)
-      if (const auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
+      if (const auto* moe = call.kernel.shape.get_if<Moe>()) {
         ++experts;
         EXPECT_EQ(moe->distribution == ExpertDistribution::power_law, mode != Mode::train) << call.name;
         EXPECT_EQ(moe->distribution == ExpertDistribution::balanced, mode == Mode::train) << call.name;

@@ -8,6 +8,8 @@
 #include "engine/any_routing.h"
 #include "engine/narrow.h"
 #include "engine/path.h"
+#include "kernel/moe.h"
+#include "kernel/optimizer.h"
 #include "model/build.h"
 
 namespace tilecast {
@@ -55,7 +57,7 @@ namespace {
 Status route(Program& program, const EngineOptions& engine, bool train) {
   const Routing routing = engine.routing ? *engine.routing : train ? Routing{} : usual_routing();
   for (KernelCall& call : program.calls)
-    if (auto* moe = std::get_if<Moe>(&call.kernel.shape)) {
+    if (auto* moe = call.kernel.shape.get_if<Moe>()) {
       auto shape = routed(*moe, routing);
       if (!shape) return std::move(shape).error();
       *moe = *std::move(shape);

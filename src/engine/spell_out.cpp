@@ -4,6 +4,21 @@
 
 #include "engine/arrange.h"
 #include "engine/rewriter.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/copy.h"
+#include "kernel/cross_entropy.h"
+#include "kernel/elementwise.h"
+#include "kernel/gated_activation.h"
+#include "kernel/gemm.h"
+#include "kernel/kv_write.h"
+#include "kernel/layernorm.h"
+#include "kernel/mla_prefill.h"
+#include "kernel/moe.h"
+#include "kernel/reduction.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/rope.h"
+#include "kernel/softmax.h"
 #include "model/backward.h"
 
 namespace tilecast {
@@ -35,7 +50,7 @@ void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& nor
 // One token a sequence: views with heads and tokens swapped are contiguous all the same.
 bool decodes_one(const Section& section) {
   return std::any_of(section.operators.begin(), section.operators.end(), [](const Operator& op) {
-    const auto* a = std::get_if<AttentionDecode>(&op.shape);
+    const auto* a = op.shape.get_if<AttentionDecode>();
     return a && a->q_len == 1;
   });
 }
@@ -259,7 +274,7 @@ void spell_cache(SectionRewriter& out, const Operator& op, const KvWrite& write,
                  bool static_cache) {
   Count tokens = write.tokens;
   for (const Operator& other : section.operators)
-    if (const auto* a = std::get_if<AttentionDecode>(&other.shape); a && !static_cache)
+    if (const auto* a = other.shape.get_if<AttentionDecode>(); a && !static_cache)
       tokens = a->batch * eager_of(*a).kv_len;
   const Count elements = tokens * write.kv_heads * write.head_dim;
   const TorchWalk walk = static_cache ? TorchWalk::index : TorchWalk::vectorized;
@@ -298,33 +313,31 @@ bool ends_a_block(const Operator& op) {
 }
 
 void spell(SectionRewriter& out, const Operator& op, const Section& section, const SpellingOptions& options) {
-  if (const auto* norm = std::get_if<RmsNorm>(&op.shape); norm && !options.fused_norm)
+  if (const auto* norm = op.shape.get_if<RmsNorm>(); norm && !options.fused_norm)
     return spell_rms_norm(out, op, *norm, options.low_precision);
-  if (const auto* rope = std::get_if<Rope>(&op.shape); rope && !options.fused_layers)
+  if (const auto* rope = op.shape.get_if<Rope>(); rope && !options.fused_layers)
     return spell_rope(out, op, *rope, section, options.wide_rotation && options.low_precision);
-  if (const auto* gate = std::get_if<GatedActivation>(&op.shape); gate && !options.fused_layers)
+  if (const auto* gate = op.shape.get_if<GatedActivation>(); gate && !options.fused_layers)
     return spell_gate(out, op, *gate, options.merged_projections);
-  if (const auto* e = std::get_if<Elementwise>(&op.shape);
-      e && op.spelling == Spelling::gelu_new && !options.fused_norm)
+  if (const auto* e = op.shape.get_if<Elementwise>(); e && op.spelling == Spelling::gelu_new && !options.fused_norm)
     return spell_gelu(out, op, e->count());
-  if (const auto* moe = std::get_if<Moe>(&op.shape); moe && !options.fused_layers) return spell_experts(out, op, *moe);
-  if (const auto* write = std::get_if<KvWrite>(&op.shape))
+  if (const auto* moe = op.shape.get_if<Moe>(); moe && !options.fused_layers) return spell_experts(out, op, *moe);
+  if (const auto* write = op.shape.get_if<KvWrite>())
     return spell_cache(out, op, *write, section, options.static_cache);
-  if (const auto* loss = std::get_if<CrossEntropy>(&op.shape);
+  if (const auto* loss = op.shape.get_if<CrossEntropy>();
       loss && (options.low_precision || options.loss == LossForm::fused))
     return spell_loss(out, op, *loss, options.loss);
   if (options.math_attention) {
-    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
+    if (const auto* a = op.shape.get_if<AttentionPrefill>())
       return spell_math_attention(out, op, eager_of(*a), options.low_precision);
-    if (const auto* a = std::get_if<AttentionDecode>(&op.shape))
+    if (const auto* a = op.shape.get_if<AttentionDecode>())
       return spell_math_attention(out, op, eager_of(*a), options.low_precision);
   }
   if (options.eager_attention) {
-    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape))
-      return spell_attention(out, op, eager_of(*a), options);
-    if (const auto* a = std::get_if<MlaPrefill>(&op.shape))
+    if (const auto* a = op.shape.get_if<AttentionPrefill>()) return spell_attention(out, op, eager_of(*a), options);
+    if (const auto* a = op.shape.get_if<MlaPrefill>())
       return spell_attention(out, op, eager_of(as_prefill(*a)), options);
-    if (const auto* a = std::get_if<AttentionDecode>(&op.shape)) return spell_attention(out, op, eager_of(*a), options);
+    if (const auto* a = op.shape.get_if<AttentionDecode>()) return spell_attention(out, op, eager_of(*a), options);
   }
   out.keep(op);
 }
@@ -340,7 +353,7 @@ bool hears(const Graph& graph) {
                      [](const Section& s) { return is_front_end(s, "audio"); });
 }
 bool follows_convolutions(const Graph& graph) {
-  const auto concatenates = [](const Operator& op) { return std::holds_alternative<Copy>(op.shape); };
+  const auto concatenates = [](const Operator& op) { return op.shape.is<Copy>(); };
   return hears(graph) || std::any_of(graph.sections.begin(), graph.sections.end(), [&](const Section& s) {
            return is_front_end(s, "patches") &&
                   std::none_of(s.operators.begin(), s.operators.end(), concatenates);
@@ -371,8 +384,8 @@ void spell_copied_attention(SectionRewriter& out, const Operator& op) {
 
 // Whether the operator was one of those.
 bool spell_transposed(SectionRewriter& out, const Operator& op, bool hears) {
-  if (hears && std::holds_alternative<AttentionPrefill>(op.shape)) return spell_copied_attention(out, op), true;
-  if (const auto* layer_norm = std::get_if<LayerNorm>(&op.shape)) {
+  if (hears && op.shape.is<AttentionPrefill>()) return spell_copied_attention(out, op), true;
+  if (const auto* layer_norm = op.shape.get_if<LayerNorm>()) {
     Operator norm = op;
     norm.inputs.front() = put_in_order(out, op.name + ".contiguous", op.inputs.front(), layer_norm->cols);
     out.keep(norm);

@@ -11,6 +11,7 @@
 #include "engine/rocm.h"
 #include "engine/run_width.h"
 #include "estimate/power.h"
+#include "kernel/attention_decode.h"
 
 namespace tilecast {
 
@@ -117,10 +118,10 @@ void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
 Result<Priced> price_call(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
                           const ModelSource* weights) {
   auto priced = price(kernel, gpu, context, method, weights);
-  const auto* decode = std::get_if<AttentionDecode>(&kernel.shape);
+  const auto* decode = kernel.shape.get_if<AttentionDecode>();
   if (!priced || !decode || decode->window <= 0) return priced;
   Kernel whole = kernel;
-  std::get<AttentionDecode>(whole.shape).window = 0;
+  whole.shape.as<AttentionDecode>().window = 0;
   const auto without = price(whole, gpu, context, method, weights);
   if (!without) return priced;
   Estimate& e = priced->estimate;

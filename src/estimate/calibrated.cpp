@@ -7,6 +7,7 @@
 #include "constants/estimate.h"
 #include "estimate/calibration_levels.h"
 #include "kernel/attention_sources.h"
+#include "kernel/shapes.h"
 
 namespace tilecast {
 
@@ -55,7 +56,7 @@ std::string calibration_variant(const Kernel& kernel, const Context& context) {
   variant += name_of(context.runtime);
   variant += "|";
   variant += name_of(context.warmth);
-  std::visit(
+  visit(
       [&](const auto& shape) {
         using S = std::remove_cvref_t<decltype(shape)>;
         if constexpr (std::is_same_v<S, Gemm> || std::is_same_v<S, Bmm>) variant += alignment_of(shape.n, shape.k);

@@ -11,6 +11,9 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/calibration_file.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
+#include "kernel/layernorm.h"
+#include "kernel/sampling.h"
 
 namespace tilecast {
 namespace {

@@ -11,20 +11,10 @@
 namespace tilecast {
 namespace {
 
-// A shape of the family with all fields at their defaults.
-template <std::size_t at = 0>
 std::optional<Shape> default_shape(std::string_view family) {
-  if constexpr (at == std::variant_size_v<AnyShape>) return std::nullopt;
-  else if (std::variant_alternative_t<at, AnyShape>::kFamily.name == family) return Shape(std::in_place_index<at>);
-  else return default_shape<at + 1>(family);
-}
-
-template <std::size_t at = 0, class Visit>
-void for_each_shape(const Visit& visit) {
-  if constexpr (at < std::variant_size_v<AnyShape>) {
-    visit(Shape(std::in_place_index<at>));
-    for_each_shape<at + 1>(visit);
-  }
+  for (Shape& shape : default_shapes())
+    if (family_of(shape) == family) return std::move(shape);
+  return std::nullopt;
 }
 
 std::vector<std::string> only_in(const std::vector<std::string>& these, const std::vector<std::string>& others) {
@@ -62,11 +52,11 @@ std::array<bool, kShapeFeatures> sizes_of(std::string_view family) {
   using Sizes = std::array<bool, kShapeFeatures>;
   static const auto all = [] {
     std::map<std::string, Sizes, std::less<>> table;
-    for_each_shape([&](const Shape& shape) {
+    for (const Shape& shape : default_shapes()) {
       const std::vector<std::string> names = shape_feature_names(shape);
       Sizes& sizes = table[std::string(family_of(shape))];
       for (std::size_t i = 0; i < names.size(); ++i) sizes[i] = names[i].starts_with("log2(");
-    });
+    }
     return table;
   }();
   const auto found = all.find(family);

@@ -13,6 +13,8 @@
 #include <set>
 
 #include "gpu/registry.h"
+#include "kernel/attention_decode.h"
+#include "kernel/gemm.h"
 #include "support/file.h"
 #include "support/text.h"
 #include "test_paths.h"

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "estimate/tuning.h"
+#include "kernel/shapes.h"
 
 namespace tilecast {
 namespace {
@@ -31,10 +32,10 @@ float log_count(Count n, double least = -14) {
 // Times far below a microsecond's thousandth say no more than "none".
 float log_time(Seconds t) { return log_ratio(in_microseconds(t), -40, 40); }
 
-// Calls visit(position, name, member) for the fields that are features: what names them and what fills them must agree.
-template <class Visit>
-void for_each_shape_feature(const Shape& shape, Visit visit) {
-  std::visit(
+// Calls use(position, name, member) for the fields that are features: what names them and what fills them must agree.
+template <class Use>
+void for_each_shape_feature(const Shape& shape, Use use) {
+  visit(
       [&](const auto& s) {
         using S = std::remove_cvref_t<decltype(s)>;
         std::size_t at = 0;
@@ -42,7 +43,7 @@ void for_each_shape_feature(const Shape& shape, Visit visit) {
           using T = std::remove_cvref_t<decltype(member)>;
           if constexpr (std::is_same_v<T, Count> || std::is_same_v<T, double> || std::is_same_v<T, bool> ||
                         std::is_enum_v<T>)
-            if (at < kShapeFeatures) visit(at++, name, member);
+            if (at < kShapeFeatures) use(at++, name, member);
         });
       },
       shape);

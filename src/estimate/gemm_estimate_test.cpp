@@ -5,6 +5,7 @@
 #include "estimate/residency.h"
 #include "gpu/registry.h"
 #include "kernel/attention_prefill.h"
+#include "kernel/gemm.h"
 #include "kernel/gemm_testing.h"
 #include "kernel/plan_testing.h"
 #include "schedule/schedule.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "constants/estimate.h"
+#include "kernel/elementwise.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -34,7 +35,7 @@ Seconds longest_untold(const HostTiming& host) {
 }
 
 std::string host_call(const Shape& shape) {
-  const auto* pointwise = std::get_if<Elementwise>(&shape);
+  const auto* pointwise = shape.get_if<Elementwise>();
   if (!pointwise) return {};
   const std::string_view op = enum_names(pointwise->op)[static_cast<std::size_t>(pointwise->op)];
   return std::string(op) + " " + std::to_string(pointwise->inputs);

@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+
 namespace tilecast {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "estimate/law_testing.h"
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
+#include "kernel/attention_decode.h"
 #include "support/file.h"
 #include "support/text.h"
 #include "test_paths.h"

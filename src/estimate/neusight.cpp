@@ -5,6 +5,10 @@
 #include <limits>
 
 #include "estimate/estimate.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/layernorm.h"
+#include "kernel/softmax.h"
 
 namespace tilecast {
 namespace {
@@ -120,15 +124,15 @@ std::array<float, 4> NeusightCall::dims() const {
 std::optional<NeusightCall> neusight_call(const Kernel& kernel, Count rows, Count cols) {
   const Format& format = kernel.format;
   const auto number = [](Count n) { return static_cast<double>(n); };
-  if (const auto* s = std::get_if<Gemm>(&kernel.shape))
+  if (const auto* s = kernel.shape.get_if<Gemm>())
     return product_call("linear", 1, number(s->m), number(s->k), number(s->n), format);
-  if (const auto* s = std::get_if<Bmm>(&kernel.shape))
+  if (const auto* s = kernel.shape.get_if<Bmm>())
     return product_call("bmm", number(s->batch), number(s->m), number(s->k), number(s->n), format);
-  if (const auto* s = std::get_if<Softmax>(&kernel.shape); s && !s->backward)
+  if (const auto* s = kernel.shape.get_if<Softmax>(); s && !s->backward)
     return vector_call("softmax", "softmax", s->rows, s->cols, 5, 1, format);
-  if (const auto* s = std::get_if<LayerNorm>(&kernel.shape); s && !s->backward)
+  if (const auto* s = kernel.shape.get_if<LayerNorm>(); s && !s->backward)
     return vector_call("ln", "ln", s->rows, s->cols, 6, 1, format);
-  if (const auto* s = std::get_if<Elementwise>(&kernel.shape)) return pointwise_call(*s, format, rows, cols);
+  if (const auto* s = kernel.shape.get_if<Elementwise>()) return pointwise_call(*s, format, rows, cols);
   return std::nullopt;
 }
 

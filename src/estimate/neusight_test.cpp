@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "gpu/registry.h"
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/softmax.h"
 
 namespace tilecast {
 namespace {

@@ -5,6 +5,7 @@
 #include "constants/power.h"
 #include "estimate/estimate.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "kernel/kernel.h"
 #include "kernel/plan.h"
 

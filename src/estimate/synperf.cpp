@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimate/learned.h"
+#include "kernel/gemm.h"
 #include "schedule/schedule.h"
 
 namespace tilecast {
@@ -50,7 +51,7 @@ SynperfDemand scaled_product(const Gemm& shape, const MathPath& math, const Synp
 }
 
 bool is_scaled_product(const Kernel& kernel) {
-  return std::holds_alternative<Gemm>(kernel.shape) &&
+  return kernel.shape.is<Gemm>() &&
          (kernel.format.id == FormatId::fp8_static || kernel.format.id == FormatId::fp8_block);
 }
 
@@ -122,7 +123,7 @@ std::optional<SynperfDemand> synperf_demand(const Kernel& kernel, const Plan& pl
   if (is_scaled_product(kernel)) {
     const auto math = math_path(kernel.format, gpu);
     if (!math) return std::nullopt;
-    return scaled_product(std::get<Gemm>(kernel.shape), *math, device);
+    return scaled_product(kernel.shape.as<Gemm>(), *math, device);
   }
   Totals totals;
   for (const Launch& launch : plan.launches) add_launch(totals, launch, gpu);

@@ -7,6 +7,10 @@
 #include <cmath>
 
 #include "gpu/registry.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/copy.h"
+#include "kernel/gemm.h"
+#include "kernel/rmsnorm.h"
 
 namespace tilecast {
 namespace {

@@ -8,6 +8,7 @@
 #include "estimate/forecast.h"
 #include "estimate/learned.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 
 namespace tilecast {
 namespace {

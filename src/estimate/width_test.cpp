@@ -8,6 +8,8 @@
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/attention_decode.h"
+#include "kernel/gemm.h"
 
 namespace tilecast {
 namespace {

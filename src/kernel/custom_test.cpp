@@ -35,8 +35,8 @@ TEST(Custom, ReadsFromTheCommandLine) {
   const auto shape =
       shape_from("custom", {{"ctas", "8"}, {"vector-ops", "1e9"}, {"load-bytes", "1024"}, {"character", "scan"}});
   ASSERT_TRUE(shape) << shape.error().line();
-  EXPECT_EQ(std::get<Custom>(*shape).character, Character::scan);
-  EXPECT_DOUBLE_EQ(std::get<Custom>(*shape).vector_ops, 1e9);
+  EXPECT_EQ(shape->as<Custom>().character, Character::scan);
+  EXPECT_DOUBLE_EQ(shape->as<Custom>().vector_ops, 1e9);
 }
 
 }  // namespace

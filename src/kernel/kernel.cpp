@@ -1,7 +1,10 @@
 #include "kernel/kernel.h"
 
+#include <algorithm>
 #include <type_traits>
+#include <variant>
 
+#include "kernel/shapes.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -37,21 +40,60 @@ Family family() {
 }
 
 template <class... S>
-std::vector<Family> families_of(const std::variant<S...>*) {
+std::vector<Family> families_of(FamilyList<S...>) {
   return {family<S>()...};
+}
+
+template <class... S>
+std::vector<Shape> default_shapes_of(FamilyList<S...>) {
+  return {S{}...};
+}
+
+template <class... S>
+constexpr std::size_t largest_of(FamilyList<S...>) {
+  return std::max({sizeof(S)...});
+}
+template <class... S>
+constexpr std::size_t strictest_of(FamilyList<S...>) {
+  return std::max({alignof(S)...});
 }
 
 }  // namespace
 
-Shape::Shape() = default;
-Shape::Shape(const Shape&) = default;
-Shape::Shape(Shape&&) noexcept = default;
-Shape& Shape::operator=(const Shape&) = default;
-Shape& Shape::operator=(Shape&&) noexcept = default;
-Shape::~Shape() = default;
+Shape::Shape() : Shape(Gemm{}) {}
+
+Shape::Shape(const Shape& other) : family_(other.family_) {
+  static_assert(kSize == largest_of(KernelFamilies{}) && kAlignment == strictest_of(KernelFamilies{}));
+  visit([&]<class S>(const S& shape) { ::new (static_cast<void*>(room_)) S(shape); }, other);
+}
+
+Shape::Shape(Shape&& other) noexcept : family_(other.family_) {
+  visit([&]<class S>(S& shape) { ::new (static_cast<void*>(room_)) S(std::move(shape)); }, other);
+}
+
+Shape& Shape::operator=(const Shape& other) {
+  if (family_ != other.family_) return *this = Shape(other);
+  visit([&]<class S>(const S& shape) { held<S>() = shape; }, other);
+  return *this;
+}
+
+Shape& Shape::operator=(Shape&& other) noexcept {
+  if (family_ == other.family_) {
+    visit([&]<class S>(S& shape) { held<S>() = std::move(shape); }, other);
+    return *this;
+  }
+  this->~Shape();
+  return *::new (static_cast<void*>(this)) Shape(std::move(other));
+}
+
+Shape::~Shape() {
+  visit([]<class S>(S& shape) { shape.~S(); }, *this);
+}
+
+void Shape::refuse() { throw std::bad_variant_access(); }
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all = families_of(static_cast<const Shape*>(nullptr));
+  static const std::vector<Family> all = families_of(KernelFamilies{});
   return all;
 }
 
@@ -66,11 +108,17 @@ Result<const Family*> find_family(std::string_view name) {
 }
 
 std::string_view family_of(const Shape& shape) {
-  return std::visit([](const auto& s) { return std::remove_cvref_t<decltype(s)>::kFamily.name; }, shape);
+  return visit([]<class S>(const S&) { return S::kFamily.name; }, shape);
+}
+
+std::vector<Shape> default_shapes() { return default_shapes_of(KernelFamilies{}); }
+
+Status check(const Shape& shape) {
+  return visit([](const auto& s) { return s.check(); }, shape);
 }
 
 Result<Plan> plan(const Kernel& kernel, const Gpu& gpu, const Context& context) {
-  return std::visit([&](const auto& shape) { return plan(shape, kernel.format, gpu, context); }, kernel.shape);
+  return visit([&](const auto& shape) { return plan(shape, kernel.format, gpu, context); }, kernel.shape);
 }
 
 }  // namespace tilecast

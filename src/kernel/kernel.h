@@ -1,84 +1,140 @@
 // Every kernel family Tilecast knows, as one value type.
 //
-// Adding a family is one header and one source beside this file, one line in each of the two lists below, and one in
-// `Classify` (model/graph.cpp): the class that breakdowns of models list it under. A family that is missing there does
-// not compile.
+// Families are only named here, so that a change to one compiles anew what uses that one: a source includes the header
+// of each family that it makes or reads, and `kernel/shapes.h` where it asks the same of all.
+//
+// Adding a family is one header and one source beside this file, one line in the list below, one include in
+// `kernel/shapes.h`, and one line in `Classify` (model/graph.cpp): the class that breakdowns of models list it under. A
+// family that is missing there does not compile.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <new>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "kernel/attention_backward.h"
-#include "kernel/attention_decode.h"
-#include "kernel/attention_prefill.h"
 #include "kernel/context.h"
-#include "kernel/conv2d.h"
-#include "kernel/copy.h"
-#include "kernel/cross_entropy.h"
-#include "kernel/custom.h"
-#include "kernel/elementwise.h"
-#include "kernel/embedding.h"
-#include "kernel/gated_activation.h"
-#include "kernel/gemm.h"
-#include "kernel/kv_write.h"
-#include "kernel/layernorm.h"
-#include "kernel/mla_decode.h"
-#include "kernel/mla_prefill.h"
-#include "kernel/moe.h"
-#include "kernel/optimizer.h"
+#include "kernel/fields.h"
+#include "kernel/format.h"
 #include "kernel/plan.h"
-#include "kernel/quantize.h"
-#include "kernel/reduction.h"
-#include "kernel/rmsnorm.h"
-#include "kernel/rope.h"
-#include "kernel/sampling.h"
-#include "kernel/scan.h"
-#include "kernel/softmax.h"
 #include "tilecast/result.h"
 
 namespace tilecast {
 
+template <class... S>
+struct FamilyList {
+  template <class Sought>
+  static constexpr bool has() {
+    return (std::is_same_v<Sought, S> || ...);
+  }
+  template <class Sought>
+  static constexpr std::size_t place_of() {
+    std::size_t place = 0;
+    (void)((std::is_same_v<Sought, S> || (++place, false)) || ...);
+    return place;
+  }
+};
+
 // clang-format off
-using AnyShape = std::variant<
-    Gemm,
-    Bmm,
-    Conv2d,
-    AttentionPrefill,
-    AttentionDecode,
-    AttentionBackward,
-    MlaPrefill,
-    MlaDecode,
-    Moe,
-    RmsNorm,
-    LayerNorm,
-    Softmax,
-    Elementwise,
-    GatedActivation,
-    Reduction,
-    Copy,
-    Rope,
-    Embedding,
-    Quantize,
-    KvWrite,
-    CrossEntropy,
-    Optimizer,
-    Sampling,
-    Scan,
-    Custom>;
+using KernelFamilies = FamilyList<
+    struct Gemm,
+    struct Bmm,
+    struct Conv2d,
+    struct AttentionPrefill,
+    struct AttentionDecode,
+    struct AttentionBackward,
+    struct MlaPrefill,
+    struct MlaDecode,
+    struct Moe,
+    struct RmsNorm,
+    struct LayerNorm,
+    struct Softmax,
+    struct Elementwise,
+    struct GatedActivation,
+    struct Reduction,
+    struct Copy,
+    struct Rope,
+    struct Embedding,
+    struct Quantize,
+    struct KvWrite,
+    struct CrossEntropy,
+    struct Optimizer,
+    struct Sampling,
+    struct Scan,
+    struct Custom>;
 // clang-format on
 
-// A variant whose copies and ends are compiled once, in kernel.cpp, and not in every source that holds a kernel.
-struct Shape : AnyShape {
-  using AnyShape::AnyShape;
-  using AnyShape::operator=;
-  Shape();
+template <class S>
+concept FamilyShape = KernelFamilies::has<S>();
+
+// A shape of any one family: a variant that needs none of its alternatives to be complete. It lies in place, without an
+// allocation of its own; copies and ends are compiled once, in kernel.cpp.
+class Shape {
+ public:
+  Shape();  // of the first family, all fields at their defaults
+  template <FamilyShape S>
+  Shape(S shape) noexcept : family_(place_of<S>()) {
+    static_assert(sizeof(S) <= kSize && alignof(S) <= kAlignment && std::is_nothrow_move_constructible_v<S>);
+    ::new (static_cast<void*>(room_)) S(std::move(shape));
+  }
   Shape(const Shape&);
   Shape(Shape&&) noexcept;
   Shape& operator=(const Shape&);
   Shape& operator=(Shape&&) noexcept;
   ~Shape();
+
+  template <FamilyShape S>
+  bool is() const {
+    return family_ == place_of<S>();
+  }
+  // The shape, which has to be of this family.
+  template <FamilyShape S>
+  const S& as() const {
+    if (!is<S>()) refuse();
+    return held<S>();
+  }
+  template <FamilyShape S>
+  S& as() {
+    if (!is<S>()) refuse();
+    return held<S>();
+  }
+  // The shape if it is of this family, else null.
+  template <FamilyShape S>
+  const S* get_if() const {
+    return is<S>() ? &held<S>() : nullptr;
+  }
+  template <FamilyShape S>
+  S* get_if() {
+    return is<S>() ? &held<S>() : nullptr;
+  }
+  // Its family's place in the list.
+  std::size_t index() const { return family_; }
+
+ private:
+  friend struct ShapeVisit;  // kernel/shapes.h
+  // What the largest family needs, as kernel.cpp asserts.
+  static constexpr std::size_t kSize = 128, kAlignment = alignof(double);
+
+  template <class S>
+  static constexpr std::uint8_t place_of() {
+    return static_cast<std::uint8_t>(KernelFamilies::place_of<S>());
+  }
+  template <class S>
+  const S& held() const {
+    return *std::launder(reinterpret_cast<const S*>(room_));
+  }
+  template <class S>
+  S& held() {
+    return *std::launder(reinterpret_cast<S*>(room_));
+  }
+  [[noreturn]] static void refuse();
+
+  alignas(kAlignment) std::byte room_[kSize];
+  std::uint8_t family_;
 };
 
 struct Kernel {
@@ -111,6 +167,10 @@ using Dims = std::vector<std::pair<std::string, std::string>>;  // field name ->
 // A checked shape from named values: unknown, missing, malformed, negative or contradictory ones are refused by name.
 Result<Shape> shape_from(std::string_view family, const Dims& dims);
 std::string_view family_of(const Shape& shape);
+// One of every family, all fields at their defaults, in the order of the list above.
+std::vector<Shape> default_shapes();
+// Whether its fields make sense together, as its family says.
+Status check(const Shape& shape);
 // Fields that differ from their defaults, in declaration order: the inverse of shape_from.
 Dims dims_of(const Shape& shape);
 // "m=4096;n=4096;k=4096"

@@ -7,7 +7,10 @@
 #include <string>
 
 #include "gpu/registry.h"
+#include "kernel/elementwise.h"
 #include "kernel/kernel.h"
+#include "kernel/layernorm.h"
+#include "kernel/softmax.h"
 #include "support/csv.h"
 #include "test_paths.h"
 

@@ -5,16 +5,12 @@
 #include <vector>
 
 #include "kernel/context.h"
+#include "kernel/expert_distribution.h"
 #include "kernel/fields.h"
 #include "kernel/plan.h"
 #include "tilecast/result.h"
 
 namespace tilecast {
-
-// How tokens spread over experts; kernel/moe_loads.h turns it into loads.
-enum class ExpertDistribution : std::uint8_t { balanced, power_law, given };
-inline constexpr std::array<std::string_view, 3> kExpertDistributionNames = {"balanced", "power_law", "given"};
-constexpr const auto& enum_names(ExpertDistribution) { return kExpertDistributionNames; }
 
 enum class MoeStyle : std::uint8_t {
   automatic,  // what the engines take for this format and GPU by default

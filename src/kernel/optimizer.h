@@ -5,14 +5,11 @@
 
 #include "kernel/context.h"
 #include "kernel/fields.h"
+#include "kernel/optimizer_kind.h"
 #include "kernel/plan.h"
 #include "tilecast/result.h"
 
 namespace tilecast {
-
-enum class OptimizerKind : std::uint8_t { adam, adamw, sgd };
-inline constexpr std::array<std::string_view, 3> kOptimizerKindNames = {"adam", "adamw", "sgd"};
-constexpr const auto& enum_names(OptimizerKind) { return kOptimizerKindNames; }
 
 // PyTorch's three implementations: a pointwise kernel per operation and tensor; the same operations over all tensors at
 // once; one kernel.

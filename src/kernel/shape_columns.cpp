@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 
+#include "kernel/shapes.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -19,7 +19,7 @@ Result<ShapeColumns> ShapeColumns::make(Shape pattern, std::span<const std::stri
   ShapeColumns columns;
   std::vector<bool> used(names.size(), false);
   std::vector<std::string> known;
-  std::visit(
+  visit(
       [&](auto& shape) {
         using S = std::remove_cvref_t<decltype(shape)>;
         S::fields(shape, [&](std::string_view field, auto& member, std::string_view, Need = Need::optional) {
@@ -43,7 +43,7 @@ Result<ShapeColumns> ShapeColumns::make(Shape pattern, std::span<const std::stri
 
 Result<const Shape*> ShapeColumns::with(std::span<const Count> values) {
   std::optional<Error> failure;
-  std::visit(
+  visit(
       [&](auto& shape) {
         using S = std::remove_cvref_t<decltype(shape)>;
         std::size_t at = 0;

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "kernel/shapes.h"
 #include "support/amount.h"
 #include "support/append.h"
 #include "support/text.h"
@@ -185,15 +186,14 @@ Result<Shape> read_shape(std::span<const Given> given) {
 
 // Of the family with exactly this name.
 template <class... S>
-std::optional<Result<Shape>> read_family(std::string_view family, std::span<const Given> given,
-                                         const std::variant<S...>*) {
+std::optional<Result<Shape>> read_family(std::string_view family, std::span<const Given> given, FamilyList<S...>) {
   std::optional<Result<Shape>> shape;
   (void)((S::kFamily.name == family && (shape = read_shape<S>(given), true)) || ...);
   return shape;
 }
 
 Result<Shape> read_given(std::string_view family, std::span<const Given> given) {
-  constexpr const AnyShape* kAll = nullptr;
+  constexpr KernelFamilies kAll;
   if (auto shape = read_family(family, given, kAll)) return *std::move(shape);
   const auto found = find_family(family);
   if (!found) return found.error();
@@ -251,12 +251,7 @@ const std::vector<std::string>& default_texts() {
 
 // What is to be written of a shape: its fields and their defaults. Fields point into the shape, which stays as it is.
 std::pair<Fields, const std::vector<std::string>*> written(const Shape& shape) {
-  return std::visit(
-      [](const auto& s) {
-        using S = std::remove_cvref_t<decltype(s)>;
-        return std::pair(fields_of(const_cast<S&>(s)), &default_texts<S>());
-      },
-      shape);
+  return visit([]<class S>(const S& s) { return std::pair(fields_of(const_cast<S&>(s)), &default_texts<S>()); }, shape);
 }
 
 // use(name, text) for each field that is required or differs from its default.

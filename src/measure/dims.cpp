@@ -3,6 +3,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "kernel/shapes.h"
 #include "support/random.h"
 
 namespace tilecast {
@@ -26,7 +27,7 @@ std::uint64_t mix_value(std::uint64_t hash, const T& value) {
 }  // namespace
 
 std::uint64_t shape_hash(const Shape& shape, std::uint64_t seed) {
-  return std::visit(
+  return visit(
       [&](const auto& s) {
         using S = std::remove_cvref_t<decltype(s)>;
         std::uint64_t hash = mixed(mixed(seed), S::kFamily.name);

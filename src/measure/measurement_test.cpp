@@ -1,5 +1,6 @@
 #include "measure/measurement.h"
 
+#include "kernel/gemm.h"
 #include "measure/dims.h"
 #include "measure/measurement_writer.h"
 #include "measure/sample.h"

@@ -2,13 +2,17 @@
 
 #include <string_view>
 
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
+#include "kernel/scan.h"
+
 namespace tilecast {
 namespace {
 // DeepSeek-V3's router may pick experts from four of eight groups only. vLLM and SGLang apply that limit to the
 // benchmark's balanced scores, and half of the 256 experts are never touched: from 32 to 256 tokens the rows stay at
 // the time of 128 experts' weights, where TensorRT-LLM's take twice as long.
 bool group_limited(const Measurement& row) {
-  const auto* moe = std::get_if<Moe>(&row.kernel.shape);
+  const auto* moe = row.kernel.shape.get_if<Moe>();
   return moe && moe->distribution == ExpertDistribution::balanced && moe->hidden == 7168 && moe->inter == 2048 &&
          moe->experts == 256 && moe->topk == 8 && (row.engine == "vllm" || row.engine == "sglang");
 }
@@ -16,14 +20,14 @@ bool group_limited(const Measurement& row) {
 // moved those of other ranks to its first expert: 16,384 tokens of 128 experts take 57.8, 57.5, 57.0 and 57.5 ms on 1,
 // 2, 4 and 8 ranks.
 bool counts_remote_pairs(const Measurement& row) {
-  const auto* moe = std::get_if<Moe>(&row.kernel.shape);
+  const auto* moe = row.kernel.shape.get_if<Moe>();
   return moe && moe->ep > 1 && row.engine == "sglang" && row.engine_version == "0.5.10";
 }
 // The collectors of vLLM 0.14 and TensorRT-LLM 1.0 (A100) gave the rows that rounding a power law leaves over to
 // experts side by side, hence to one rank; later ones deal them to the ranks in turn. With no more rows than experts
 // that is nearly all of them: one token of eight experts takes 488 us on 1 and on 16 ranks.
 bool leaves_rows_on_one_rank(const Measurement& row) {
-  const auto* moe = std::get_if<Moe>(&row.kernel.shape);
+  const auto* moe = row.kernel.shape.get_if<Moe>();
   return moe && moe->ep > 1 && moe->distribution == ExpertDistribution::power_law &&
          moe->tokens * moe->topk <= moe->experts &&
          ((row.engine == "vllm" && row.engine_version == "0.14.0") ||
@@ -33,14 +37,14 @@ bool leaves_rows_on_one_rank(const Measurement& row) {
 // and lists chunks there: one token takes 0.42 ms on H100 and B200, 0.77 on H200 and L40S, 1.4 beside Grace, where
 // SGLang's same three kernels take 13 us.
 bool host_bound(const Measurement& row) {
-  const auto* scan = std::get_if<Scan>(&row.kernel.shape);
+  const auto* scan = row.kernel.shape.get_if<Scan>();
   return scan && row.engine == "vllm" && row.kernel_source == "causal_conv1d_fn_qkv3";
 }
 // One row in vLLM's fp8 product on data-centre Blackwell takes 10 to 18 us more than two rows, from 5 us kernels to 400
 // us ones: on GB200 at every size, on B200 at nine sizes in ten and not at the others. The kernel is the same one, and
 // no other engine or format knows this: something beside it waits.
 bool waits_beside_one_row(const Measurement& row) {
-  const auto* gemm = std::get_if<Gemm>(&row.kernel.shape);
+  const auto* gemm = row.kernel.shape.get_if<Gemm>();
   return gemm && gemm->m == 1 && row.engine == "vllm" && row.kernel.format.id == FormatId::fp8 &&
          (row.gpu == "B200" || row.gpu == "GB200");
 }

@@ -1,5 +1,8 @@
 #include "model/adapters.h"
 
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+
 namespace tilecast {
 namespace {
 
@@ -49,7 +52,7 @@ class AdapterWriter {
     Operator own = op;
     own.weights.frozen = op.weights.matrix + op.weights.vector > 0;
     const bool layer = in_.part.kind == SectionKind::layer;
-    const bool product = layer && std::holds_alternative<Gemm>(op.shape) && op.role != Role::router;
+    const bool product = layer && op.shape.is<Gemm>() && op.role != Role::router;
     own.weights.packed = adapters_.packed && product;
     if (product && !op.outputs.empty() && has_adapter(op.role, adapters_.targets)) {
       own.outputs.front() = tensor(op.name + ".frozen", elements(op.outputs.front()));
@@ -63,7 +66,7 @@ class AdapterWriter {
     waiting_.clear();
   }
   void add_adapter(const Operator& op, int frozen) {
-    const auto& product = std::get<Gemm>(op.shape);
+    const auto& product = op.shape.as<Gemm>();
     const Count rank = adapters_.rank, elements = product.m * product.n;
     Gemm down, up;
     down.m = up.m = product.m, down.n = rank, down.k = product.k, up.n = product.n, up.k = rank;

@@ -69,7 +69,7 @@ TEST(Adapters, StandBehindProductsOfOneInput) {
   const Graph graph = built(adapted(AdapterTargets::all));
   std::vector<std::string> names;
   for (const Operator& op : graph.sections[1].operators)
-    if (std::holds_alternative<Gemm>(op.shape)) names.push_back(op.name);
+    if (op.shape.is<Gemm>()) names.push_back(op.name);
   const std::vector<std::string> first(names.begin(), names.begin() + 5);
   EXPECT_EQ(first, (std::vector<std::string>{"attention.q", "attention.k", "attention.v", "attention.q.adapter_down",
                                              "attention.q.adapter_up"}));

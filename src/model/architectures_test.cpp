@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kernel/attention_prefill.h"
 #include "model/build.h"
 #include "model/config.h"
 #include "model/config_testing.h"
@@ -191,7 +192,7 @@ TEST(Architectures, ModernBertLooksAroundInTwoLayersOfThree) {
   for (const Section& section : graph->sections)
     for (const Operator& op : section.operators) {
       if (section.name == "layer 1" && op.name == "mixer_norm") first_layer_normed = true;
-      if (const auto* a = std::get_if<AttentionPrefill>(&op.shape); a && a->window == 129) windowed += section.repeats;
+      if (const auto* a = op.shape.get_if<AttentionPrefill>(); a && a->window == 129) windowed += section.repeats;
     }
   EXPECT_FALSE(first_layer_normed);
   EXPECT_EQ(windowed, 14);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/shapes.h"
 #include "model/recomputation.h"
 #include "model/section_builder.h"
 #include "support/overload.h"
@@ -74,81 +75,81 @@ Gradients pointwise_gradients(const Operator& op, const Elementwise& e) {
 
 // Kernels of an operator's gradients with respect to its inputs and weights.
 Gradients gradients_of(const Operator& op) {
-  return std::visit(
-      Overload{
-          [&](const Gemm& g) {
-            Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)}};
-            if (op.weights.frozen) return list;
-            list.push_back({"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt), GradientOf::weight});
-            if (op.weights.vector > 0) {
-              Reduction sum;  // over tokens, of every column
-              sum.rows = g.n, sum.cols = g.m;
-              list.push_back({"grad_bias", sum, GradientOf::bias});
-            }
-            return list;
-          },
-          [](const Bmm& b) {
-            return Gradients{{"grad_left", bmm_of(b.batch, b.m, b.k, b.n)},
-                             {"grad_right", bmm_of(b.batch, b.k, b.n, b.m)}};
-          },
-          [](const Conv2d& c) {
-            Conv2d data = c, weight = c;
-            data.backward = ConvBackward::data, weight.backward = ConvBackward::weight;
-            return Gradients{{"grad_input", data}, {"grad_weight", weight, GradientOf::weight}};
-          },
-          [&](const AttentionPrefill& a) {
-            Gradients list = {{"grad", AttentionBackward{a}}};
-            if (op.inputs.size() == 1) list.push_back({"grad_pack", packed(a)});  // of queries, keys and values
-            return list;
-          },
-          [](const MlaPrefill& a) {
-            return Gradients{{"grad", AttentionBackward{as_prefill(a)}}};
-          },
-          // Two products for each of the forward's, of the same sizes.
-          [&](const Moe& m) {
-            Gradients list = {{"grad_input", m}};
-            if (!op.weights.frozen) list.push_back({"grad_weight", m, GradientOf::weight});
-            return list;
-          },
-          [](const Scan& s) {
-            return Gradients{{"grad_state", s}, {"grad_input", s}};
-          },
-          [](const RmsNorm& n) {
-            return Gradients{{"grad", gradient_form(n)}};
-          },
-          [](const LayerNorm& n) {
-            return Gradients{{"grad", gradient_form(n)}};
-          },
-          [](const Softmax& s) {
-            return Gradients{{"grad", gradient_form(s)}};
-          },
-          [](const GatedActivation& a) {
-            return Gradients{{"grad", gradient_form(a)}};
-          },
-          [](const CrossEntropy& c) {
-            return Gradients{{"grad", gradient_form(c)}};
-          },
-          [&](const Embedding& e) {
-            return op.weights.frozen ? Gradients{} : Gradients{{"grad", gradient_form(e)}};
-          },
-          [&](const Elementwise& e) { return pointwise_gradients(op, e); },
-          [](const Rope& r) {
-            return Gradients{{"grad", r}};
-          },
-          [](const Copy& c) {
-            return Gradients{{"grad", c}};
-          },
-          [](const Reduction& r) {
-            Elementwise spread;
-            spread.rows = r.rows, spread.cols = r.cols, spread.op = PointwiseOp::copy;
-            return Gradients{{"grad", spread}};
-          },
-          [](const Custom& c) {
-            return Gradients{{"grad", c}};
-          },
-          [](const auto&) { return Gradients{}; },  // nothing to learn from: cache writes, sampling, optimizer
-      },
-      op.shape);
+  return visit(Overload{
+                   [&](const Gemm& g) {
+                     Gradients list = {{"grad_input", gemm_of(g.m, g.k, g.n, Layout::nn)}};
+                     if (op.weights.frozen) return list;
+                     list.push_back({"grad_weight", gemm_of(g.n, g.k, g.m, Layout::nt), GradientOf::weight});
+                     if (op.weights.vector > 0) {
+                       Reduction sum;  // over tokens, of every column
+                       sum.rows = g.n, sum.cols = g.m;
+                       list.push_back({"grad_bias", sum, GradientOf::bias});
+                     }
+                     return list;
+                   },
+                   [](const Bmm& b) {
+                     return Gradients{{"grad_left", bmm_of(b.batch, b.m, b.k, b.n)},
+                                      {"grad_right", bmm_of(b.batch, b.k, b.n, b.m)}};
+                   },
+                   [](const Conv2d& c) {
+                     Conv2d data = c, weight = c;
+                     data.backward = ConvBackward::data, weight.backward = ConvBackward::weight;
+                     return Gradients{{"grad_input", data}, {"grad_weight", weight, GradientOf::weight}};
+                   },
+                   [&](const AttentionPrefill& a) {
+                     Gradients list = {{"grad", AttentionBackward{a}}};
+                     if (op.inputs.size() == 1)
+                       list.push_back({"grad_pack", packed(a)});  // of queries, keys and values
+                     return list;
+                   },
+                   [](const MlaPrefill& a) {
+                     return Gradients{{"grad", AttentionBackward{as_prefill(a)}}};
+                   },
+                   // Two products for each of the forward's, of the same sizes.
+                   [&](const Moe& m) {
+                     Gradients list = {{"grad_input", m}};
+                     if (!op.weights.frozen) list.push_back({"grad_weight", m, GradientOf::weight});
+                     return list;
+                   },
+                   [](const Scan& s) {
+                     return Gradients{{"grad_state", s}, {"grad_input", s}};
+                   },
+                   [](const RmsNorm& n) {
+                     return Gradients{{"grad", gradient_form(n)}};
+                   },
+                   [](const LayerNorm& n) {
+                     return Gradients{{"grad", gradient_form(n)}};
+                   },
+                   [](const Softmax& s) {
+                     return Gradients{{"grad", gradient_form(s)}};
+                   },
+                   [](const GatedActivation& a) {
+                     return Gradients{{"grad", gradient_form(a)}};
+                   },
+                   [](const CrossEntropy& c) {
+                     return Gradients{{"grad", gradient_form(c)}};
+                   },
+                   [&](const Embedding& e) {
+                     return op.weights.frozen ? Gradients{} : Gradients{{"grad", gradient_form(e)}};
+                   },
+                   [&](const Elementwise& e) { return pointwise_gradients(op, e); },
+                   [](const Rope& r) {
+                     return Gradients{{"grad", r}};
+                   },
+                   [](const Copy& c) {
+                     return Gradients{{"grad", c}};
+                   },
+                   [](const Reduction& r) {
+                     Elementwise spread;
+                     spread.rows = r.rows, spread.cols = r.cols, spread.op = PointwiseOp::copy;
+                     return Gradients{{"grad", spread}};
+                   },
+                   [](const Custom& c) {
+                     return Gradients{{"grad", c}};
+                   },
+                   [](const auto&) { return Gradients{}; },  // nothing to learn from: cache writes, sampling, optimizer
+               },
+               op.shape);
 }
 
 // A gradient goes the other way: conversions turn round, and what was put side by side is taken apart.
@@ -217,7 +218,7 @@ class BackwardWriter {
         out_.set_kind(last, TensorKind::statistic);
       if (g.of == GradientOf::weight) accumulate(op);
     }
-    const bool product = std::holds_alternative<Gemm>(op.shape) || std::holds_alternative<Moe>(op.shape);
+    const bool product = op.shape.is<Gemm>() || op.shape.is<Moe>();
     if (op.weights.table || (op.weights.total() > 0 && !product)) accumulate(op);
     for (int input : op.inputs) sum(input, last);
   }
@@ -238,7 +239,7 @@ class BackwardWriter {
     if ((!accumulate_ && sum_ != GradientSum::widened) || op.weights.frozen ||
         op.weights.matrix + op.weights.vector == 0)
       return;
-    const bool product = std::holds_alternative<Gemm>(op.shape) || std::holds_alternative<Moe>(op.shape);
+    const bool product = op.shape.is<Gemm>() || op.shape.is<Moe>();
     const Count elements = op.weights.matrix + op.weights.vector;
     if (sum_ == GradientSum::in_product && product) {
       if (wide_) add_in_product(op, elements);
@@ -305,9 +306,8 @@ Graph with_backward(const Graph& forward, const TrainingOptions& options) {
 namespace {
 
 bool cheap_to_repeat(const Shape& shape) {
-  return std::holds_alternative<Elementwise>(shape) || std::holds_alternative<GatedActivation>(shape) ||
-         std::holds_alternative<RmsNorm>(shape) || std::holds_alternative<LayerNorm>(shape) ||
-         std::holds_alternative<Copy>(shape) || std::holds_alternative<Rope>(shape);
+  return shape.is<Elementwise>() || shape.is<GatedActivation>() || shape.is<RmsNorm>() || shape.is<LayerNorm>() ||
+         shape.is<Copy>() || shape.is<Rope>();
 }
 
 }  // namespace
@@ -317,29 +317,29 @@ std::vector<int> saved_tensors(const Section& section, bool pointwise_again) {
   const auto inputs = [&](const Operator& op) { saved.insert(op.inputs.begin(), op.inputs.end()); };
   const auto output = [&](const Operator& op) { saved.insert(op.outputs.begin(), op.outputs.end()); };
   for (const Operator& op : section.operators) {
-    std::visit(Overload{
-                   [&](const Elementwise& e) {
-                     if (op.spelling == Spelling::dropout) return;  // its byte an element: model/memory.cpp
-                     if (e.op == PointwiseOp::add || e.op == PointwiseOp::copy) return;
-                     const bool product = e.op == PointwiseOp::mul || e.op == PointwiseOp::div;
-                     if (product && op.inputs.size() < 2 && op.weights.total() == 0) return;  // by a constant
-                     if (e.op == PointwiseOp::relu || e.op == PointwiseOp::tanh || e.op == PointwiseOp::exp) output(op);
-                     else inputs(op);
-                   },
-                   [&](const Softmax&) { output(op); },
-                   [&](const AttentionPrefill&) { inputs(op), output(op); },
-                   [&](const MlaPrefill&) { inputs(op), output(op); },
-                   [&](const Gemm&) {
-                     if (!op.weights.frozen) inputs(op);
-                   },
-                   [&](const Copy&) {},
-                   [&](const Rope&) {},
-                   [&](const Reduction&) {
-                     if (op.spelling == Spelling::fused_loss) inputs(op);
-                   },
-                   [&](const auto&) { inputs(op); },
-               },
-               op.shape);
+    visit(Overload{
+              [&](const Elementwise& e) {
+                if (op.spelling == Spelling::dropout) return;  // its byte an element: model/memory.cpp
+                if (e.op == PointwiseOp::add || e.op == PointwiseOp::copy) return;
+                const bool product = e.op == PointwiseOp::mul || e.op == PointwiseOp::div;
+                if (product && op.inputs.size() < 2 && op.weights.total() == 0) return;  // by a constant
+                if (e.op == PointwiseOp::relu || e.op == PointwiseOp::tanh || e.op == PointwiseOp::exp) output(op);
+                else inputs(op);
+              },
+              [&](const Softmax&) { output(op); },
+              [&](const AttentionPrefill&) { inputs(op), output(op); },
+              [&](const MlaPrefill&) { inputs(op), output(op); },
+              [&](const Gemm&) {
+                if (!op.weights.frozen) inputs(op);
+              },
+              [&](const Copy&) {},
+              [&](const Rope&) {},
+              [&](const Reduction&) {
+                if (op.spelling == Spelling::fused_loss) inputs(op);
+              },
+              [&](const auto&) { inputs(op); },
+          },
+          op.shape);
   }
   if (pointwise_again)
     for (const Operator& op : section.operators)

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/rmsnorm.h"
 #include "model/recomputation.h"
 #include "model/section_builder.h"
 
@@ -38,11 +41,11 @@ TEST(Backward, ALinearLayerHasTwoProductsOfTheSameSize) {
   const Operator* input = find(back, "left.grad_input");
   const Operator* weight = find(back, "left.grad_weight");
   ASSERT_TRUE(input && weight);
-  const auto& gi = std::get<Gemm>(input->shape);
+  const auto& gi = input->shape.as<Gemm>();
   EXPECT_EQ(gi.m, 64);
   EXPECT_EQ(gi.n, 32);
   EXPECT_EQ(gi.k, 128);
-  const auto& gw = std::get<Gemm>(weight->shape);
+  const auto& gw = weight->shape.as<Gemm>();
   EXPECT_EQ(gw.m, 128);
   EXPECT_EQ(gw.n, 32);
   EXPECT_EQ(gw.k, 64);
@@ -77,7 +80,7 @@ TEST(Backward, AccumulationAddsEveryWeightOnce) {
   const Graph graph = with_backward(gated_block(64, 32, 128), {.accumulate = true});
   Count added = 0;
   for (const Operator& op : graph.sections[1].operators)
-    if (op.name.ends_with(".accumulate")) added += std::get<Elementwise>(op.shape).count();
+    if (op.name.ends_with(".accumulate")) added += op.shape.as<Elementwise>().count();
   EXPECT_EQ(added, parameters(gated_block(64, 32, 128)) / 4);
 }
 
@@ -95,7 +98,7 @@ TEST(Backward, WhatRunsAgainStopsBeforeItsLastProduct) {
   const auto again = with_backward(forward, {.recompute = Recompute::full}).sections.at(1).operators;
   ASSERT_EQ(again.size(), all.size() - 2) << "neither the last product nor the sum behind it";
   for (std::size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].name, all[i].name);
-  EXPECT_TRUE(std::holds_alternative<Gemm>(all[again.size()].shape));
+  EXPECT_TRUE(all[again.size()].shape.is<Gemm>());
   // A norm behind the block keeps the moments of what it reads: all of it runs.
   Graph normed = forward;
   Operator norm = all.front();

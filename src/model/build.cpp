@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "kernel/conv2d.h"
+#include "kernel/copy.h"
+#include "kernel/cross_entropy.h"
+#include "kernel/elementwise.h"
+#include "kernel/embedding.h"
+#include "kernel/sampling.h"
 #include "model/adapters.h"
 #include "model/build_parts.h"
 

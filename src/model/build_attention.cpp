@@ -1,4 +1,16 @@
 // Softmax attention and multi-head latent attention as operators.
+#include "kernel/attention.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/kv_write.h"
+#include "kernel/layernorm.h"
+#include "kernel/mla_decode.h"
+#include "kernel/mla_prefill.h"
+#include "kernel/reduction.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/rope.h"
 #include "model/build_parts.h"
 
 namespace tilecast {

@@ -2,6 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/elementwise.h"
+#include "kernel/gated_activation.h"
+#include "kernel/layernorm.h"
+#include "kernel/moe.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/scan.h"
+#include "kernel/softmax.h"
 #include "model/build_parts.h"
 
 namespace tilecast {

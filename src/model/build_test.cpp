@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/gemm.h"
 #include "model/library.h"
 
 namespace tilecast {
@@ -51,7 +54,7 @@ TEST(Build, LlamaLayerByHand) {
   ASSERT_TRUE(spec) << spec.error().line();
   auto graph = build(*spec, prompts(2, 512));
   ASSERT_TRUE(graph);
-  const auto gemm = [&](const char* name) { return std::get<Gemm>(find(*graph, name).shape); };
+  const auto gemm = [&](const char* name) { return find(*graph, name).shape.as<Gemm>(); };
   EXPECT_EQ(gemm("attention.q").m, 1024);
   EXPECT_EQ(gemm("attention.q").n, 4096);
   EXPECT_EQ(gemm("attention.k").n, 1024);
@@ -59,7 +62,7 @@ TEST(Build, LlamaLayerByHand) {
   EXPECT_EQ(gemm("mlp.down").k, 14336);
   EXPECT_EQ(gemm("lm_head").m, 2) << "only the last token of each request";
   EXPECT_EQ(gemm("lm_head").n, 128256);
-  const auto& attention = std::get<AttentionPrefill>(find(*graph, "attention.prefill").shape);
+  const auto& attention = find(*graph, "attention.prefill").shape.as<AttentionPrefill>();
   EXPECT_EQ(attention.batch, 2);
   EXPECT_EQ(attention.q_len, 512);
   EXPECT_EQ(attention.kv_heads, 8);
@@ -88,12 +91,12 @@ TEST(Build, MixedBatchesSplitTheirAttention) {
   w.requests = {{8, 1, 2048}, {1, 300, 0}, {1, 200, 100}};
   auto graph = build(*spec, w);
   ASSERT_TRUE(graph);
-  EXPECT_EQ(std::get<Gemm>(find(*graph, "attention.q").shape).m, 508);
-  EXPECT_EQ(std::get<Gemm>(find(*graph, "lm_head").shape).m, 10);
-  const auto& decode = std::get<AttentionDecode>(find(*graph, "attention.decode").shape);
+  EXPECT_EQ(find(*graph, "attention.q").shape.as<Gemm>().m, 508);
+  EXPECT_EQ(find(*graph, "lm_head").shape.as<Gemm>().m, 10);
+  const auto& decode = find(*graph, "attention.decode").shape.as<AttentionDecode>();
   EXPECT_EQ(decode.batch, 8);
   EXPECT_EQ(decode.kv_len, 2049);
-  const auto& prefill = std::get<AttentionPrefill>(find(*graph, "attention.prefill").shape);
+  const auto& prefill = find(*graph, "attention.prefill").shape.as<AttentionPrefill>();
   EXPECT_EQ(prefill.lens, (std::vector<Count>{300, 200}));
   EXPECT_EQ(prefill.kv_lens, (std::vector<Count>{300, 300}));
 }

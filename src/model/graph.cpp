@@ -3,6 +3,7 @@
 #include <array>
 #include <numeric>
 
+#include "kernel/shapes.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -146,7 +147,7 @@ Count trained_parameters(const Graph& graph) {
 }
 
 double model_flops(const Operator& op) {
-  return std::visit([](const auto& shape) { return flops(shape); }, op.shape);
+  return visit([](const auto& shape) { return flops(shape); }, op.shape);
 }
 
 double model_flops(const Graph& graph) {
@@ -171,6 +172,6 @@ std::string_view name_of(OpClass c) {
   return kNames[static_cast<std::size_t>(c)];
 }
 
-OpClass class_of(const Operator& op) { return std::visit(Classify{op.role}, op.shape); }
+OpClass class_of(const Operator& op) { return visit(Classify{op.role}, op.shape); }
 
 }  // namespace tilecast

@@ -197,9 +197,9 @@ void check_order(Reader& read, const Section& section) {
 // Engines replace operators by what their code launches, and follow tensors from one to the next. A cache is written in
 // place and a training step's update is of weights: those two may write, or read, no tensor of the section.
 void check_tensors(Reader& read, const Operator& op) {
-  const bool update = std::holds_alternative<Optimizer>(op.shape);
+  const bool update = op.shape.is<Optimizer>();
   if (op.inputs.empty() && !update) read.fail("reads", "must name at least one tensor", "see docs/graphs.md");
-  if (op.outputs.empty() && !update && !std::holds_alternative<KvWrite>(op.shape))
+  if (op.outputs.empty() && !update && !op.shape.is<KvWrite>())
     read.fail("writes", "must name at least one tensor", "see docs/graphs.md");
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "kernel/custom.h"
 #include "model/onnx_fuse.h"
 #include "model/onnx_rules.h"
 #include "model/role_names.h"

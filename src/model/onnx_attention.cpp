@@ -3,6 +3,13 @@
 
 #include <algorithm>
 
+#include "kernel/attention.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/kv_write.h"
+#include "kernel/rope.h"
 #include "model/onnx_rules.h"
 
 namespace tilecast {

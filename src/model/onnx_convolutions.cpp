@@ -5,6 +5,10 @@
 #include <functional>
 #include <numeric>
 
+#include "kernel/conv2d.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/reduction.h"
 #include "model/onnx_rules.h"
 
 namespace tilecast {

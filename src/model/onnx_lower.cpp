@@ -17,9 +17,8 @@ TensorKind kind_of(int type) {
 
 // Layers are called as their modules are; what stands between them, after what it does: "layers.0.add".
 std::string name_of_step(const OnnxStep& step, const Shape& shape) {
-  const bool between = std::holds_alternative<Elementwise>(shape) || std::holds_alternative<Copy>(shape) ||
-                       std::holds_alternative<GatedActivation>(shape) || std::holds_alternative<Rope>(shape) ||
-                       std::holds_alternative<Softmax>(shape) || std::holds_alternative<Reduction>(shape);
+  const bool between = shape.is<Elementwise>() || shape.is<Copy>() || shape.is<GatedActivation>() || shape.is<Rope>() ||
+                       shape.is<Softmax>() || shape.is<Reduction>();
   std::string op = step.op.substr(step.op.rfind('.') + 1);
   std::transform(op.begin(), op.end(), op.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return between && !step.name.ends_with(op) ? step.name + "." + op : step.name;
@@ -46,7 +45,7 @@ int OnnxLower::add_tensor(const OnnxValue& value) {
 }
 
 Status OnnxLower::add(Operator op) {
-  if (auto checked = std::visit([](const auto& shape) { return shape.check(); }, op.shape); !checked) return checked;
+  if (auto checked = check(op.shape); !checked) return checked;
   const std::string name = op.name;
   for (int& times = names_[name]; names_.count(op.name) && times > 0; ++times)
     op.name = fmt::format("{}.{}", name, times + 1);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/copy.h"
+#include "kernel/embedding.h"
 #include "model/onnx_rules.h"
 
 namespace tilecast {

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "kernel/elementwise.h"
+#include "kernel/gated_activation.h"
 #include "model/onnx_rules.h"
 
 namespace tilecast {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernel/gemm.h"
 #include "model/onnx_rules.h"
 
 namespace tilecast {

@@ -5,6 +5,11 @@
 #include <functional>
 #include <numeric>
 
+#include "kernel/elementwise.h"
+#include "kernel/layernorm.h"
+#include "kernel/reduction.h"
+#include "kernel/rmsnorm.h"
+#include "kernel/softmax.h"
 #include "model/onnx_rules.h"
 
 namespace tilecast {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernel/elementwise.h"
 #include "model/graph.h"
 #include "model/onnx_net.h"
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernel/elementwise.h"
 #include "model/onnx_testing.h"
 
 namespace tilecast {
@@ -141,8 +142,8 @@ TEST(Onnx, ResNet50) {
   EXPECT_NEAR(model_flops(graph), 8.18e9, 0.005e9);
   Count convolutions = 0, sums = 0;
   for (const Operator& op : graph.sections.front().operators) {
-    convolutions += std::holds_alternative<Conv2d>(op.shape);
-    const auto* pointwise = std::get_if<Elementwise>(&op.shape);
+    convolutions += op.shape.is<Conv2d>();
+    const auto* pointwise = op.shape.get_if<Elementwise>();
     sums += pointwise && pointwise->op == PointwiseOp::add;
   }
   EXPECT_EQ(convolutions, 53);

@@ -1,4 +1,7 @@
 // scaled_dot_product_attention by the backend that the record names, forward and backward.
+#include "kernel/attention.h"
+#include "kernel/attention_backward.h"
+#include "kernel/attention_prefill.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "constants/convolution.h"
+#include "kernel/custom.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
 
 namespace tilecast {
 namespace {

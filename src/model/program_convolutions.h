@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kernel/conv2d.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "constants/convolution.h"
+#include "kernel/conv2d.h"
+#include "kernel/custom.h"
 #include "model/program_convolutions.h"
 
 namespace tilecast {

@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "constants/program.h"
+#include "kernel/custom.h"
+#include "kernel/elementwise.h"
 #include "model/program_images.h"
 #include "model/program_places.h"
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/elementwise.h"
 #include "model/program_testing.h"
 
 namespace tilecast {
@@ -33,7 +34,7 @@ TEST(ProgramFuse, APointwiseChainIsOneKernelThatReadsAndWritesOnce) {
   const FusedProgram fused = fuse(*program);
   ASSERT_EQ(fused.groups.size(), 1u);
   EXPECT_EQ(fused.groups[0].calls.size(), 3u);
-  const auto& shape = std::get<Elementwise>(fused.groups[0].kernels.front().kernel.shape);
+  const auto& shape = fused.groups[0].kernels.front().kernel.shape.as<Elementwise>();
   EXPECT_EQ(shape.inputs, 1);
   EXPECT_EQ(shape.elements, 64 * 64) << "one tensor in, one out";
 }

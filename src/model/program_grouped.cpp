@@ -9,6 +9,9 @@
 #include <cmath>
 
 #include "constants/convolution.h"
+#include "kernel/conv2d.h"
+#include "kernel/custom.h"
+#include "kernel/elementwise.h"
 #include "model/program_convolutions.h"
 
 namespace tilecast {
@@ -81,7 +84,7 @@ void add_transform(KernelList& list, const ProgramLayout& tensor, double element
   constexpr Count kThreads = 1024;
   ProgramKernel& kernel = list.add_grid("padded copy", 264, kThreads, bytes_of(tensor),
                                         elements * element_bytes(tensor.dtype), kTransformLoads);
-  std::get<Custom>(kernel.kernel.shape).vector_ops = 2 * kTransformSlots * elements;
+  kernel.kernel.shape.as<Custom>().vector_ops = 2 * kTransformSlots * elements;
 }
 
 void add_clear(KernelList& list, double size, double element) {
@@ -150,7 +153,7 @@ void add_slice(KernelList& list, const Groups& g, const ProgramLayout& image, bo
     const auto elements = static_cast<double>(elements_of(part));
     ProgramKernel& kernel = list.add_grid("a group's channels", std::ceil(elements / kThreads), kThreads,
                                           bytes_of(part), bytes_of(part), 1);
-    std::get<Custom>(kernel.kernel.shape).vector_ops = 2 * kSliceSlots * elements;
+    kernel.kernel.shape.as<Custom>().vector_ops = 2 * kSliceSlots * elements;
   } else {
     add_turn(list, part);
     list.last().workspace = 0;
@@ -208,7 +211,7 @@ void add_long_filter(KernelList& list, const Groups& g, Count images, std::strin
   ProgramKernel& kernel = list.add("one group", middle, "fp32");
   kernel.times = g.count;
   ProgramKernel& edges = list.add_grid("edges of one group", static_cast<double>(images), kThreads, 1, 1, 1);
-  auto& shape = std::get<Custom>(edges.kernel.shape);
+  auto& shape = edges.kernel.shape.as<Custom>();
   shape.steps = std::max(1.0, kLongFilterStep * static_cast<double>(g.in * g.taps));
   edges.times = 2 * g.count, edges.beside = beside_others(g, images);
 }

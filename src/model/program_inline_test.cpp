@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/elementwise.h"
 #include "model/program_fuse.h"
 #include "model/program_testing.h"
 
@@ -35,7 +36,7 @@ Result<ProgramFile> in_graphs(const std::vector<TestOperator>& operators, const 
 }
 
 double read_by(const FusedProgram& fused, std::size_t group) {
-  const auto& shape = std::get<Elementwise>(fused.groups[group].kernels.front().kernel.shape);
+  const auto& shape = fused.groups[group].kernels.front().kernel.shape.as<Elementwise>();
   return static_cast<double>(shape.elements * shape.inputs) * 4;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "kernel/custom.h"
 #include "model/program_collectives.h"
 
 namespace tilecast {

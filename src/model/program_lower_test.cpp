@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/conv2d.h"
+#include "kernel/copy.h"
+#include "kernel/custom.h"
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
 #include "model/program_collectives.h"
 #include "model/program_testing.h"
 #include "test_paths.h"
@@ -32,7 +37,7 @@ TEST(ProgramLower, ALinearLayerIsOneProductByLayout) {
                               test_layout("bf16", "64,512", "512,1"), test_layout("bf16", "512", "1")},
                              {"aten.addmm", R"([["self","tensor",3],["mat1","tensor",0],["mat2","tensor",1]])", "[2]"});
   ASSERT_EQ(found.kernels.size(), 1u);
-  const auto& gemm = std::get<Gemm>(found.kernels[0].kernel.shape);
+  const auto& gemm = found.kernels[0].kernel.shape.as<Gemm>();
   EXPECT_EQ(gemm.m, 64);
   EXPECT_EQ(gemm.n, 512);
   EXPECT_EQ(gemm.k, 256);
@@ -44,7 +49,7 @@ TEST(ProgramLower, AWeightGradientIsNt) {
   const auto found = lowered({test_layout("bf16", "512,64", "1,512"), test_layout("bf16", "64,256", "256,1"),
                               test_layout("bf16", "512,256", "256,1")},
                              {"aten.mm", R"([["self","tensor",0],["mat2","tensor",1]])", "[2]"});
-  EXPECT_EQ(std::get<Gemm>(found.kernels.at(0).kernel.shape).layout, Layout::nt);
+  EXPECT_EQ(found.kernels.at(0).kernel.shape.as<Gemm>().layout, Layout::nt);
 }
 
 TEST(ProgramLower, PointwiseKernelsGoByStrides) {
@@ -55,12 +60,12 @@ TEST(ProgramLower, PointwiseKernelsGoByStrides) {
   };
   const auto same = add(row);
   EXPECT_EQ(same.kernels.at(0).walk, TorchWalk::vectorized);
-  EXPECT_EQ(std::get<Elementwise>(same.kernels[0].kernel.shape).inputs, 2);
-  EXPECT_EQ(std::get<Elementwise>(same.kernels[0].kernel.shape).elements, 128);
+  EXPECT_EQ(same.kernels[0].kernel.shape.as<Elementwise>().inputs, 2);
+  EXPECT_EQ(same.kernels[0].kernel.shape.as<Elementwise>().elements, 128);
   const auto broadcast = add(bias);
   EXPECT_EQ(broadcast.kernels.at(0).walk, TorchWalk::strided);
-  EXPECT_EQ(std::get<Elementwise>(broadcast.kernels[0].kernel.shape).inputs, 1) << "a row is read once";
-  EXPECT_TRUE(std::get<Copy>(add(turned).kernels.at(0).kernel.shape).transpose);
+  EXPECT_EQ(broadcast.kernels[0].kernel.shape.as<Elementwise>().inputs, 1) << "a row is read once";
+  EXPECT_TRUE(add(turned).kernels.at(0).kernel.shape.as<Copy>().transpose);
   EXPECT_EQ(add(half).kernels.at(0).manner, Manner::mixed);
 }
 
@@ -78,8 +83,8 @@ TEST(ProgramLower, ColumnSumsHavePytorchsGrid) {
   const auto found = lowered({test_layout("bf16", "8192,1024", "1024,1"), test_layout("bf16", "1,1024", "1024,1")},
                              {"aten.sum.dim_IntList", R"([["self","tensor",0],["dim","ints",[0]]])", "[1]"});
   ASSERT_EQ(found.kernels.size(), 2u);
-  EXPECT_EQ(std::get<Custom>(found.kernels[0].kernel.shape).ctas, 8 * 128);
-  EXPECT_EQ(std::get<Custom>(found.kernels[1].kernel.shape).ctas, 8);
+  EXPECT_EQ(found.kernels[0].kernel.shape.as<Custom>().ctas, 8 * 128);
+  EXPECT_EQ(found.kernels[1].kernel.shape.as<Custom>().ctas, 8);
 }
 
 TEST(ProgramLower, ConvolutionsTurnImagesThatComeChannelsFirst) {
@@ -98,7 +103,7 @@ TEST(ProgramLower, ConvolutionsTurnImagesThatComeChannelsFirst) {
   EXPECT_EQ(kernel_names(first), (std::vector<std::string>{"layout change", "layout change", "convolution set-up",
                                                            "convolution", "layout change"}));
   ASSERT_EQ(kernel_names(last), (std::vector<std::string>{"convolution set-up", "convolution"}));
-  const auto& shape = std::get<Conv2d>(last.kernels[1].kernel.shape);
+  const auto& shape = last.kernels[1].kernel.shape.as<Conv2d>();
   EXPECT_EQ(shape.in_channels, 64) << "128 bytes at a time";
   EXPECT_EQ(shape.out_channels, 64);
   EXPECT_EQ(shape.kernel_h, 3);
@@ -118,8 +123,8 @@ TEST(ProgramLower, DepthwiseFilterGradientsFollowTheLayout) {
   const double bytes = 2.0 * 2 * 8 * 64 * 16 * 16;
   const auto first = gradient(test_layout("fp16", "8,64,16,16", "16384,256,16,1"));
   const auto last = gradient(test_layout("fp16", "8,64,16,16", "16384,1,1024,64"));
-  EXPECT_DOUBLE_EQ(std::get<Custom>(first.kernels.at(0).kernel.shape).l2_load_bytes, 9 * bytes);
-  const auto& own = std::get<Custom>(last.kernels.at(0).kernel.shape);
+  EXPECT_DOUBLE_EQ(first.kernels.at(0).kernel.shape.as<Custom>().l2_load_bytes, 9 * bytes);
+  const auto& own = last.kernels.at(0).kernel.shape.as<Custom>();
   EXPECT_DOUBLE_EQ(own.load_bytes, bytes);
   EXPECT_LE(own.l2_load_bytes, bytes);
 }
@@ -181,7 +186,7 @@ LoweredOperator lowered_convolution(const TestConvolution& c) {
 TEST(ProgramLower, SmallGroupsShareTiles) {
   const auto made = lowered_convolution({.channels = 256, .groups = 16});
   ASSERT_EQ(kernel_names(made), std::vector<std::string>{"convolution"});
-  const auto& shape = std::get<Conv2d>(made.kernels[0].kernel.shape);
+  const auto& shape = made.kernels[0].kernel.shape.as<Conv2d>();
   EXPECT_EQ(shape.groups, 4);
   EXPECT_EQ(shape.in_channels, 256);
 }
@@ -191,11 +196,10 @@ TEST(ProgramLower, OddGroupsArePaddedByCopies) {
   const auto last = lowered_convolution({.channels = 18 * 24, .groups = 18});
   ASSERT_EQ(kernel_names(last),
             (std::vector<std::string>{"cleared", "padded copy", "padded copy", "convolution", "padded copy"}));
-  const auto& shape = std::get<Conv2d>(last.kernels[3].kernel.shape);
+  const auto& shape = last.kernels[3].kernel.shape.as<Conv2d>();
   EXPECT_EQ(shape.groups, 9);
   EXPECT_EQ(shape.in_channels, 18 * 32);
-  const auto &image = std::get<Custom>(last.kernels[1].kernel.shape),
-             &filter = std::get<Custom>(last.kernels[2].kernel.shape);
+  const auto &image = last.kernels[1].kernel.shape.as<Custom>(), &filter = last.kernels[2].kernel.shape.as<Custom>();
   EXPECT_DOUBLE_EQ(image.vector_ops / filter.vector_ops, 32.0 * 28 * 28 / (32 * 9)) << "by padded elements";
   const auto first = lowered_convolution({.channels = 18 * 24, .groups = 18, .last = false});
   EXPECT_EQ(kernel_names(first),
@@ -206,7 +210,7 @@ TEST(ProgramLower, GroupsThatCudnnPassesOverRunOneByOne) {
   const auto made = lowered_convolution({.channels = 14 * 56, .groups = 14});
   ASSERT_EQ(kernel_names(made), (std::vector<std::string>{"a group's channels", "one group", "a group's channels"}));
   for (const ProgramKernel& kernel : made.kernels) EXPECT_EQ(kernel.times, 14);
-  EXPECT_DOUBLE_EQ(std::get<Custom>(made.kernels[0].kernel.shape).load_bytes, 2.0 * 32 * 56 * 28 * 28);
+  EXPECT_DOUBLE_EQ(made.kernels[0].kernel.shape.as<Custom>().load_bytes, 2.0 * 32 * 56 * 28 * 28);
 }
 
 // Channels first, a filter of one tap is a product of every image, turned only where rows of fp32 are not aligned; its
@@ -221,7 +225,7 @@ TEST(ProgramLower, FiltersOfOneTapAreProducts) {
             (std::vector<std::string>{"layout change", "convolution set-up", "convolution", "layout change"}));
   const auto one = lowered_convolution({.batch = 96, .side = 1, .taps = 1, .last = false});
   ASSERT_EQ(one.kernels.size(), 1u);
-  EXPECT_EQ(std::get<Gemm>(one.kernels[0].kernel.shape).m, 96);
+  EXPECT_EQ(one.kernels[0].kernel.shape.as<Gemm>().m, 96);
 }
 
 // A CTA goes over a channel of all images, 512 numbers at a time; of 49 positions 64 threads take an image each turn.
@@ -230,13 +234,12 @@ TEST(ProgramLower, BatchStatisticsWalkOverAChannel) {
     return lowered({image}, {"aten.native_batch_norm", R"([["input","tensor",0],["training","bool",true]])", "[0]"});
   };
   const auto steps = [&](const std::string& image) {
-    return std::get<Custom>(norm(image).kernels.at(0).kernel.shape).steps;
+    return norm(image).kernels.at(0).kernel.shape.as<Custom>().steps;
   };
   const double large = steps(test_layout("bf16", "16,64,32,32", "65536,1024,32,1"));
   const double small = steps(test_layout("bf16", "16,64,7,7", "3136,49,7,1"));
   EXPECT_DOUBLE_EQ(large / small, (16.0 * 1024 / 512) / (16.0 / 8));
-  EXPECT_EQ(std::get<Custom>(norm(test_layout("bf16", "16,64,7,7", "3136,49,7,1")).kernels.at(0).kernel.shape).ctas,
-            64);
+  EXPECT_EQ(norm(test_layout("bf16", "16,64,7,7", "3136,49,7,1")).kernels.at(0).kernel.shape.as<Custom>().ctas, 64);
 }
 
 TEST(ProgramLower, CollectivesHaveNoKernelsOfTheirOwn) {
@@ -280,7 +283,7 @@ TEST(ProgramLower, UnknownOperatorsArePricedByTheirBytesOrAFormula) {
   ASSERT_EQ(unknown.kernels.size(), 1u);
   const auto told = lowered({pair, out}, op, {}, R"(,"formulas":[{"op":"mine.gate","read":2,"written":1,"flops":8}])");
   EXPECT_TRUE(told.known);
-  const auto& shape = std::get<Custom>(told.kernels.at(0).kernel.shape);
+  const auto& shape = told.kernels.at(0).kernel.shape.as<Custom>();
   EXPECT_DOUBLE_EQ(shape.load_bytes, 2.0 * 16 * 32 * 2);
   EXPECT_DOUBLE_EQ(shape.store_bytes, 16.0 * 16 * 2);
   EXPECT_DOUBLE_EQ(shape.vector_ops, 8.0 * 16 * 16);

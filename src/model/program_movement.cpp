@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
+#include "kernel/embedding.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

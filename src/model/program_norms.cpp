@@ -3,6 +3,10 @@
 #include <bit>
 
 #include "constants/program.h"
+#include "kernel/custom.h"
+#include "kernel/elementwise.h"
+#include "kernel/layernorm.h"
+#include "kernel/softmax.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

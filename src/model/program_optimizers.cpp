@@ -1,6 +1,7 @@
 // Operators over lists of tensors: the optimizers' foreach operators and their fused kernels (MultiTensorApply.cuh).
 #include <algorithm>
 
+#include "kernel/elementwise.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "kernel/copy.h"
+#include "kernel/elementwise.h"
 #include "model/onnx_rules.h"
 #include "model/program_rules.h"
 

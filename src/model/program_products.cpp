@@ -1,6 +1,7 @@
 // Matrix products by the layout of their operands.
 #include <algorithm>
 
+#include "kernel/gemm.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

@@ -1,6 +1,8 @@
 // Recurrent layers as cuDNN runs them: the inputs of all times in one product, then a product and a cell for each time.
 #include <algorithm>
 
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/reduction.h"
 #include "model/program_rules.h"
 
 namespace tilecast {

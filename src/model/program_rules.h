@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernel/elementwise.h"
 #include "kernel/kernel.h"
 #include "kernel/torch_walk.h"
 #include "model/program_file.h"

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernel/copy.h"
+#include "kernel/custom.h"
+#include "kernel/elementwise.h"
 #include "model/onnx_rules.h"
 #include "model/program_rules.h"
 

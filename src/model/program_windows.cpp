@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernel/conv2d.h"
+#include "kernel/elementwise.h"
 #include "model/program_convolutions.h"
 
 namespace tilecast {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/elementwise.h"
+#include "kernel/gated_activation.h"
+#include "kernel/moe.h"
 #include "model/backward.h"
 #include "support/text.h"
 
@@ -13,9 +16,9 @@ namespace {
 // Others need their inputs alone, which are there before they run, or nothing.
 enum class Needs { nothing, inputs, result };
 Needs needs_of(const Operator& op) {
-  if (std::holds_alternative<Gemm>(op.shape)) return Needs::inputs;
-  if (std::holds_alternative<Copy>(op.shape) || std::holds_alternative<Rope>(op.shape)) return Needs::nothing;
-  const auto* pointwise = std::get_if<Elementwise>(&op.shape);
+  if (op.shape.is<Gemm>()) return Needs::inputs;
+  if (op.shape.is<Copy>() || op.shape.is<Rope>()) return Needs::nothing;
+  const auto* pointwise = op.shape.get_if<Elementwise>();
   if (!pointwise || op.spelling == Spelling::dropout) return Needs::result;
   switch (pointwise->op) {
     case PointwiseOp::add:
@@ -38,15 +41,15 @@ std::size_t until_all_is_there(const Section& layer) {
 }
 
 bool is_attention(const Operator& op) {
-  return op.role == Role::attention || op.role == Role::cross_attention ||
-         std::holds_alternative<AttentionPrefill>(op.shape) || std::holds_alternative<MlaPrefill>(op.shape);
+  return op.role == Role::attention || op.role == Role::cross_attention || op.shape.is<AttentionPrefill>() ||
+         op.shape.is<MlaPrefill>();
 }
 
 // Between the experts' products: one kernel for a gate, or a function and a product with the other half.
 bool is_expert_activation(const Operator& op) {
   if (!is_expert(op.role)) return false;
-  if (std::holds_alternative<GatedActivation>(op.shape)) return true;
-  const auto* e = std::get_if<Elementwise>(&op.shape);
+  if (op.shape.is<GatedActivation>()) return true;
+  const auto* e = op.shape.get_if<Elementwise>();
   if (!e) return false;
   const bool function = e->op == PointwiseOp::silu || e->op == PointwiseOp::gelu || e->op == PointwiseOp::relu;
   return function || (e->op == PointwiseOp::mul && op.inputs.size() == 2);
@@ -146,7 +149,7 @@ std::string text_of(const Recomputation& recompute) {
 }
 
 bool repeats_activation_alone(const Operator& op, const Section& section, const Recomputation& recompute) {
-  return is_layer(section) && std::holds_alternative<Moe>(op.shape) && recompute.runs(RecomputeModule::moe_act) &&
+  return is_layer(section) && op.shape.is<Moe>() && recompute.runs(RecomputeModule::moe_act) &&
          module_of(op, section, recompute) != RecomputeModule::moe;
 }
 
@@ -162,9 +165,8 @@ std::vector<bool> operators_again(const Section& section, const Recomputation& r
       case Recompute::alternate: again[i] = true; break;
       case Recompute::selective: again[i] = module_of(op, section, recompute).has_value(); break;
       case Recompute::operators: {
-        const bool second = std::holds_alternative<Gemm>(op.shape) && ++products % 2 == 0;
-        const bool kept = is_attention(op) || std::holds_alternative<Moe>(op.shape) ||
-                          (std::holds_alternative<Gemm>(op.shape) && !second);
+        const bool second = op.shape.is<Gemm>() && ++products % 2 == 0;
+        const bool kept = is_attention(op) || op.shape.is<Moe>() || (op.shape.is<Gemm>() && !second);
         again[i] = !kept;
         break;
       }
@@ -182,7 +184,7 @@ Section section_again(const Section& forward, const Recomputation& recompute, bo
     const Operator& op = forward.operators[i];
     if (repeated[i]) section.operators.push_back(op);
     else if (repeats_activation_alone(op, forward, recompute))
-      section.operators.push_back(activation_of(op, std::get<Moe>(op.shape)));
+      section.operators.push_back(activation_of(op, op.shape.as<Moe>()));
   }
   if (recompute.kind == Recompute::alternate) section.repeats = forward.repeats / recompute.every;
   if (section.repeats == 0) section.operators.clear();

@@ -74,7 +74,7 @@ TEST(RecomputeModules, LatentAttentionReadsWholeHeads) {
   const Section layer = expert_layer();
   Count elements = 0;
   for (const Operator& op : layer.operators)
-    if (std::holds_alternative<MlaPrefill>(op.shape))
+    if (op.shape.is<MlaPrefill>())
       for (int t : op.inputs) elements += layer.tensors[static_cast<std::size_t>(t)].elements;
   EXPECT_EQ(elements, 64 * 128 * (192 + 192 + 128));
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "kernel/elementwise.h"
 #include "model/recomputation.h"
 
 namespace tilecast {
@@ -102,7 +103,7 @@ bool names_head(std::string_view name) {
 }
 
 bool is_sum(const Shape& shape) {
-  const auto* e = std::get_if<Elementwise>(&shape);
+  const auto* e = shape.get_if<Elementwise>();
   return e && e->op == PointwiseOp::add;
 }
 
@@ -125,7 +126,7 @@ Role role_from_name(std::string_view name, const Shape& shape) {
       std::find_if(std::begin(kNamed), std::end(kNamed), [&](const NamedRole& n) { return n.name == name; });
   const Role exact = known == std::end(kNamed) ? Role::other : known->role;
   // Any product of a head is kept as a head's are, whatever else its name says.
-  if (std::holds_alternative<Gemm>(shape) && names_head(name)) return is_head(exact) ? exact : Role::lm_head;
+  if (shape.is<Gemm>() && names_head(name)) return is_head(exact) ? exact : Role::lm_head;
   if (exact != Role::other) return exact;
   for (const NamedRole& group : kPrefixes)
     if (name.starts_with(group.name)) return group.role;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
 #include "model/backward.h"
 #include "model/build.h"
 #include "model/graph_file.h"
@@ -68,8 +70,7 @@ TEST(Roles, BlocksOfAnImportedGraphMergeTheSame) {
         label_by_name(section);
         for (std::size_t i = 1; i < built.size(); ++i) {
           const auto products = [](const Operator& a, const Operator& b) {
-            return std::holds_alternative<Gemm>(a.shape) && std::holds_alternative<Gemm>(b.shape) &&
-                   a.inputs == b.inputs;
+            return a.shape.is<Gemm>() && b.shape.is<Gemm>() && a.inputs == b.inputs;
           };
           if (!products(built[i - 1], built[i])) continue;
           const auto merges = [](const Operator& a, const Operator& b) {

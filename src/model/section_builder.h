@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
 #include "model/graph.h"
 
 namespace tilecast {

@@ -299,8 +299,7 @@ struct SectionWeights {
 SectionWeights weights_in(const Section& section, bool experts) {
   SectionWeights n;
   for (const Operator& op : section.operators)
-    if (std::holds_alternative<Moe>(op.shape) == experts)
-      n.all += op.weights.total(), n.trained += op.weights.trained();
+    if (op.shape.is<Moe>() == experts) n.all += op.weights.total(), n.trained += op.weights.trained();
   return n;
 }
 

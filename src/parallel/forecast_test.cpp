@@ -5,6 +5,7 @@
 
 #include "cluster/registry.h"
 #include "estimate/shipped_weights.h"
+#include "kernel/moe.h"
 #include "model/library.h"
 
 namespace tilecast {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "constants/training.h"
+#include "kernel/shapes.h"
 #include "model/build.h"
 #include "support/arithmetic.h"
 #include "support/overload.h"
@@ -60,9 +61,9 @@ void see_all_keys(Prefill& a, bool causal, Count cp) {
 void share_context(Graph& graph, Count cp) {
   for (Section& section : graph.sections)
     for (Operator& op : section.operators) {
-      if (auto* a = std::get_if<AttentionPrefill>(&op.shape))
+      if (auto* a = op.shape.get_if<AttentionPrefill>())
         see_all_keys(*a, a->mask == AttentionMask::causal && a->window == 0, cp);
-      if (auto* a = std::get_if<MlaPrefill>(&op.shape)) see_all_keys(*a, true, cp);
+      if (auto* a = op.shape.get_if<MlaPrefill>()) see_all_keys(*a, true, cp);
     }
 }
 
@@ -74,8 +75,7 @@ void add_up_rounds(Graph& graph, Count cp) {
   for (Section& section : graph.sections)
     for (std::size_t i = 0; i < section.operators.size(); ++i) {
       Operator& attention = section.operators[i];
-      const bool prefill = std::holds_alternative<AttentionPrefill>(attention.shape) ||
-                           std::holds_alternative<MlaPrefill>(attention.shape);
+      const bool prefill = attention.shape.is<AttentionPrefill>() || attention.shape.is<MlaPrefill>();
       if (!prefill || attention.inputs.empty() || attention.outputs.empty()) continue;
       const Count result = section.tensors[static_cast<std::size_t>(attention.outputs.front())].elements;
       Operator rounds;
@@ -137,16 +137,15 @@ bool undivided(const Operator& op) {
 Count shared(Count n, Count tp) { return n > 0 ? ceil_div(n, tp) : n; }
 
 void share_tokens(Operator& op, Count tp) {
-  std::visit(
-      Overload{[&](RmsNorm& s) { s.rows = shared(s.rows, tp); }, [&](LayerNorm& s) { s.rows = shared(s.rows, tp); },
-               [&](Softmax& s) { s.rows = shared(s.rows, tp); }, [&](Gemm& s) { s.m = shared(s.m, tp); },
-               [&](Copy& s) { s.elements = shared(s.elements, tp); },
-               [&](Elementwise& s) {
-                 s.elements = shared(s.elements, tp);
-                 s.rows = shared(s.rows, tp);
-               },
-               [](auto&) {}},
-      op.shape);
+  visit(Overload{[&](RmsNorm& s) { s.rows = shared(s.rows, tp); }, [&](LayerNorm& s) { s.rows = shared(s.rows, tp); },
+                 [&](Softmax& s) { s.rows = shared(s.rows, tp); }, [&](Gemm& s) { s.m = shared(s.m, tp); },
+                 [&](Copy& s) { s.elements = shared(s.elements, tp); },
+                 [&](Elementwise& s) {
+                   s.elements = shared(s.elements, tp);
+                   s.rows = shared(s.rows, tp);
+                 },
+                 [](auto&) {}},
+        op.shape);
 }
 
 void share_stream(Graph& graph, Count tp) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
+#include "kernel/rmsnorm.h"
 #include "model/build.h"
 #include "model/library.h"
 #include "parallel/forecast.h"
@@ -27,7 +30,7 @@ Totals totals_of(const Graph& graph, const RankLayout& l) {
   for (const Section& section : graph.sections)
     for (const Operator& op : section.operators) {
       const double times = static_cast<double>(section.repeats * op.times), ranks = l.tp * l.cp * l.dp;
-      const auto* moe = std::get_if<Moe>(&op.shape);
+      const auto* moe = op.shape.get_if<Moe>();
       const double held = moe ? l.ep * l.expert_width() : is_repeated(op, whole_stream) ? 1 : l.tp;
       sum.flops += times * model_flops(op) * ranks / (is_repeated(op, l) ? l.tp : 1);
       sum.matrices += static_cast<double>(section.repeats * (op.weights.tied ? 0 : op.weights.matrix)) * held;
@@ -211,7 +214,7 @@ TEST(RankGraph, HasTheSizesOfAShare) {
   std::map<std::string, const Operator*> ops;
   for (const Section& section : graph->sections)
     for (const Operator& op : section.operators) ops[op.name] = &op;
-  const auto product = [&](const char* name) { return std::get<Gemm>(ops.at(name)->shape); };
+  const auto product = [&](const char* name) { return ops.at(name)->shape.as<Gemm>(); };
   EXPECT_EQ(product("attention.q").n, 8 * 128);
   EXPECT_EQ(product("attention.k").n, 128);
   EXPECT_EQ(product("attention.out").k, 8 * 128);
@@ -219,12 +222,12 @@ TEST(RankGraph, HasTheSizesOfAShare) {
   EXPECT_EQ(product("mlp.down").k, 3584);
   EXPECT_EQ(product("lm_head").n, 16032);
   EXPECT_EQ(product("mlp.down").n, 8192);
-  EXPECT_EQ(std::get<RmsNorm>(ops.at("mlp_norm")->shape).rows, kSequence);
+  EXPECT_EQ(ops.at("mlp_norm")->shape.as<RmsNorm>().rows, kSequence);
   const auto shared = rank_graph(*spec, layout_of(8, 1, 1, 1, 0, true), training_batch(1));
   for (const Section& section : shared->sections)
     for (const Operator& op : section.operators)
       if (op.name == "mlp_norm") {
-        EXPECT_EQ(std::get<RmsNorm>(op.shape).rows, kSequence / 8);
+        EXPECT_EQ(op.shape.as<RmsNorm>().rows, kSequence / 8);
       }
 }
 

@@ -110,7 +110,7 @@ std::vector<SectionCost> section_costs(const Graph& graph, const Program& progra
     const Section& section = graph.sections[i];
     costs[i].repeats = section.repeats;
     for (const Operator& op : section.operators)
-      (std::holds_alternative<Moe>(op.shape) ? costs[i].experts : costs[i].dense) += weights_of(op, false);
+      (op.shape.is<Moe>() ? costs[i].experts : costs[i].dense) += weights_of(op, false);
   }
   for (std::size_t c = 0; c < program.calls.size(); ++c) {
     const KernelCall& call = program.calls[c];

@@ -8,6 +8,7 @@
 
 #include "constants/serve.h"
 #include "engine/step_energy.h"
+#include "kernel/gemm.h"
 #include "parallel/split.h"
 
 namespace tilecast {
@@ -48,7 +49,7 @@ double ranks_of(const DeploymentOptions& o) { return o.spread ? static_cast<doub
 const Gpu& card_of(const DeploymentOptions& o) { return o.spread ? o.spread->cluster.gpu : o.gpu; }
 
 bool takes_adapter(const KernelCall& call) {
-  if (!std::holds_alternative<Gemm>(call.kernel.shape)) return false;
+  if (!call.kernel.shape.is<Gemm>()) return false;
   switch (call.role) {
     case Role::attention_qkv:
     case Role::attention_query:
@@ -75,7 +76,7 @@ Result<Program> adapter_program(const DeploymentOptions& o, const Workload& work
   program.calls.clear();
   for (const KernelCall& call : prepared->program.calls) {
     if (!takes_adapter(call)) continue;
-    const Gemm& product = std::get<Gemm>(call.kernel.shape);
+    const Gemm& product = call.kernel.shape.as<Gemm>();
     KernelCall thin = call;
     thin.kernel.format = *bf16;
     thin.kernel.shape = Gemm{product.m, rank, product.k};
@@ -288,7 +289,7 @@ Result<Bytes> adapter_bytes(const DeploymentOptions& o, Count rank) {
   double elements = 0;
   for (const KernelCall& call : prepared->program.calls) {
     if (!takes_adapter(call)) continue;
-    const Gemm& product = std::get<Gemm>(call.kernel.shape);
+    const Gemm& product = call.kernel.shape.as<Gemm>();
     elements += static_cast<double>(call.times) * static_cast<double>(rank * (product.n + product.k));
   }
   return bytes(elements * kAdapterElement);

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "engine/rocm.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
 #include "model/build.h"
 
 namespace tilecast {
@@ -116,11 +118,11 @@ void set_lengths(AttentionPrefill& shape, ExactSteps::Prompts prompts) {
 
 // The same attention of other requests; false where it is of another kind.
 bool set_lengths(Kernel& kernel, ExactSteps::Prompts prompts, ExactSteps::Decodes decodes) {
-  if (auto* decode = std::get_if<AttentionDecode>(&kernel.shape); decode && !decodes.empty() && prompts.empty()) {
+  if (auto* decode = kernel.shape.get_if<AttentionDecode>(); decode && !decodes.empty() && prompts.empty()) {
     set_lengths(*decode, decodes);
     return true;
   }
-  auto* prefill = std::get_if<AttentionPrefill>(&kernel.shape);
+  auto* prefill = kernel.shape.get_if<AttentionPrefill>();
   if (!prefill || prompts.empty() || !decodes.empty()) return false;
   set_lengths(*prefill, prompts);
   return true;

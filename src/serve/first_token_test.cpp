@@ -4,6 +4,8 @@
 
 #include "constants/serve.h"
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
 #include "model/library.h"
 #include "serve/deployment.h"
 #include "serve/simulator_testing.h"

@@ -11,6 +11,10 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/gpu_file.h"
 #include "gpu/registry.h"
+#include "kernel/attention_decode.h"
+#include "kernel/gemm.h"
+#include "kernel/moe.h"
+#include "kernel/rmsnorm.h"
 #include "model/library.h"
 #include "serve/step_cost.h"
 
@@ -41,7 +45,7 @@ std::vector<Kernel> kernels() {
 
 Context engine_context(const Kernel& kernel) {
   Context context;
-  if (std::holds_alternative<AttentionDecode>(kernel.shape)) context.engine = Launcher::vllm;
+  if (kernel.shape.is<AttentionDecode>()) context.engine = Launcher::vllm;
   return context;
 }
 

@@ -6,6 +6,10 @@
 
 #include "cluster/comm_constants.h"
 #include "engine/expert_copies.h"
+#include "kernel/attention_decode.h"
+#include "kernel/attention_prefill.h"
+#include "kernel/mla_decode.h"
+#include "kernel/moe.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -69,7 +73,7 @@ ModelSpec with_copies(ModelSpec model, Count redundant) {
 Status spread_copies(Program& program, Count redundant, const std::optional<Routing>& routing) {
   if (redundant == 0) return Ok{};
   for (KernelCall& call : program.calls) {
-    auto* moe = std::get_if<Moe>(&call.kernel.shape);
+    auto* moe = call.kernel.shape.get_if<Moe>();
     if (!moe || moe->ep == 1) continue;
     auto copied = with_expert_copies(*moe, redundant, routing);
     if (!copied) return std::move(copied).error();
@@ -89,8 +93,8 @@ void share_keys(Program& program, int ranks) {
     for (Count& length : a.lens) length = std::max(length, a.q_len);
   };
   for (KernelCall& call : program.calls) {
-    if (auto* a = std::get_if<AttentionDecode>(&call.kernel.shape); a && a->window == 0) share(*a);
-    if (auto* a = std::get_if<MlaDecode>(&call.kernel.shape)) share(*a);
+    if (auto* a = call.kernel.shape.get_if<AttentionDecode>(); a && a->window == 0) share(*a);
+    if (auto* a = call.kernel.shape.get_if<MlaDecode>()) share(*a);
   }
 }
 
@@ -111,13 +115,13 @@ double latent_width(const ModelSpec& model) {
 LayerWidths widths_of(const Section& section, const ModelSpec& model) {
   LayerWidths w;
   for (const Operator& op : section.operators) {
-    if (const auto* a = std::get_if<AttentionDecode>(&op.shape); a && a->window == 0)
+    if (const auto* a = op.shape.get_if<AttentionDecode>(); a && a->window == 0)
       w = {real(a->heads * a->head_dim), real(a->heads * a->head_dim), real(a->heads), 0};
-    if (const auto* a = std::get_if<MlaDecode>(&op.shape))
+    if (const auto* a = op.shape.get_if<MlaDecode>())
       w = {real(a->heads * (a->kv_lora + a->rope_dim)), real(a->heads * a->kv_lora), real(a->heads), 0};
-    if (const auto* a = std::get_if<AttentionPrefill>(&op.shape); a && a->window == 0)
+    if (const auto* a = op.shape.get_if<AttentionPrefill>(); a && a->window == 0)
       w.keys = real(2 * a->kv_heads * a->head_dim);
-    if (std::holds_alternative<MlaPrefill>(op.shape)) w.keys = latent_width(model);
+    if (op.shape.is<MlaPrefill>()) w.keys = latent_width(model);
   }
   return w;
 }

@@ -6,6 +6,8 @@
 
 #include "constants/serve.h"
 #include "estimate/physics.h"
+#include "kernel/moe.h"
+#include "kernel/rmsnorm.h"
 
 namespace tilecast {
 
@@ -110,8 +112,8 @@ double fused_sum_bytes(EngineKind engine, Architecture architecture, int ranks, 
 // of SGLang hold 10 us more each, whatever the size: scales brought into the layout that DeepGEMM asks for, which
 // SGLang's own quantising kernels write at once (sglang/srt/layers/quantization/fp8_kernel.py, scale_ue8m0).
 bool slow_collector(const KernelCall& call, EngineKind engine, Architecture architecture) {
-  return engine == EngineKind::sglang && architecture == Architecture::blackwell &&
-         std::holds_alternative<Gemm>(call.kernel.shape) && call.kernel.format.id == FormatId::fp8_block;
+  return engine == EngineKind::sglang && architecture == Architecture::blackwell && call.kernel.shape.is<Gemm>() &&
+         call.kernel.format.id == FormatId::fp8_block;
 }
 
 // Where few tokens are computed, shared experts run on a stream of their own beside the routed ones, which take longer:
@@ -126,7 +128,7 @@ void hide_shared_experts(Program& program, EngineKind engine, Architecture archi
                                                     : 0;
   Count tokens = 0;
   for (const KernelCall& call : program.calls)
-    if (const auto* moe = std::get_if<Moe>(&call.kernel.shape)) tokens = std::max(tokens, moe->tokens);
+    if (const auto* moe = call.kernel.shape.get_if<Moe>()) tokens = std::max(tokens, moe->tokens);
   if (tokens == 0 || tokens > most) return;
   for (KernelCall& call : program.calls)
     if (call.role == Role::shared_expert) call.times = 0;  // still there by name: tables compare steps' calls
@@ -139,20 +141,18 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
   for (KernelCall& call : program.calls) {
     // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
     // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
-    if (engine == EngineKind::trtllm && std::holds_alternative<Gemm>(call.kernel.shape) &&
-        call.kernel.format.math == DType::fp4)
+    if (engine == EngineKind::trtllm && call.kernel.shape.is<Gemm>() && call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
     if (slow_collector(call, engine, architecture))
       call.context.engine = Launcher::trtllm, call.context.kernel_source = KernelSource::deepgemm;
-    if (std::holds_alternative<Moe>(call.kernel.shape) && !experts_kernel.empty())
-      call.context.kernel_source = experts_kernel;
+    if (call.kernel.shape.is<Moe>() && !experts_kernel.empty()) call.context.kernel_source = experts_kernel;
   }
   hide_shared_experts(program, engine, architecture);
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
   // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
   if (ranks > 1)
     std::erase_if(program.calls, [&](const KernelCall& call) {
-      const auto* norm = std::get_if<RmsNorm>(&call.kernel.shape);
+      const auto* norm = call.kernel.shape.get_if<RmsNorm>();
       const double row = norm ? 2.0 * static_cast<double>(norm->cols) : 0;
       return norm && norm->residual &&
              row * static_cast<double>(norm->rows) <= fused_sum_bytes(engine, architecture, ranks, row);

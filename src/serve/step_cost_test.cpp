@@ -6,6 +6,8 @@
 
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/attention_decode.h"
+#include "kernel/rmsnorm.h"
 #include "model/library.h"
 #include "support/random.h"
 
@@ -156,7 +158,7 @@ Count norms_after_sums(EngineKind engine, const char* gpu, int ranks, Count toke
   as_served(prepared->program, engine, find_gpu(gpu)->architecture, ranks);
   Count norms = 0;
   for (const KernelCall& call : prepared->program.calls)
-    if (const auto* norm = std::get_if<RmsNorm>(&call.kernel.shape)) norms += norm->residual ? call.times : 0;
+    if (const auto* norm = call.kernel.shape.get_if<RmsNorm>()) norms += norm->residual ? call.times : 0;
   return norms;
 }
 
@@ -184,7 +186,7 @@ TEST(ForecastStep, AWindowDoesNotMakeDecodingLonger) {
   ASSERT_TRUE(step) << step.error().line();
   Seconds windowed, whole;
   for (std::size_t i = 0; i < step->calls.size(); ++i)
-    if (const auto* decode = std::get_if<AttentionDecode>(&prepared->program.calls[i].kernel.shape))
+    if (const auto* decode = prepared->program.calls[i].kernel.shape.get_if<AttentionDecode>())
       (decode->window > 0 ? windowed : whole) = step->calls[i].unheated;
   ASSERT_GT(windowed, seconds(0));
   EXPECT_LE(windowed.base(), whole.base() * 1.2501);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "kernel/gemm_tile.h"
+#include "kernel/moe.h"
 #include "tilecast/result.h"
 #include "tune/triton_config.h"
 

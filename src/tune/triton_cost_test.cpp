@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/registry.h"
+#include "kernel/moe.h"
 #include "support/csv.h"
 #include "test_paths.h"
 #include "tune/rank.h"
