@@ -263,8 +263,10 @@ def chosen(only: str, unseen: str, also: str) -> list[list[Program]]:
         programs = kinds + [p for p in catalogue.everything() if p.name in also.split(",")]
         return [[p for p in programs if p.engine == engine] for engine in ("eager", "compile")] + [[]]
     words = [word for word in only.split(",") if word]
-    return [[p for p in part() if not words or any(word in p.name for word in words)]
-            for part in (catalogue.eager, catalogue.compiled, catalogue.retimed)]
+    if not words:
+        return [catalogue.eager(), catalogue.compiled(), catalogue.retimed()]
+    named = [p for p in catalogue.everything() if any(word in p.name for word in words)]
+    return [[p for p in named if p.engine == engine and not p.trace] for engine in ("eager", "compile")] + [[p for p in named if p.trace]]
 
 
 def main() -> None:
