@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "model/program_order.h"
@@ -103,12 +104,16 @@ class Places {
            program_.storages[at(storage)].on_card;
   }
 
-  // What one graph keeps for another is recorded as alive until that has run. PyTorch hands it over and lets go, so
-  // that it lives until it is read for the last time (torch/_functorch/_aot_autograd/runtime_wrappers.py,
-  // maybe_clear_saved_tensors).
   bool ends_in(const CompiledGraph& graph, int storage) const {
     const int dies = program_.storages[at(storage)].dies;
-    return dies >= graph.first && dies <= graph.last;
+    return dies >= graph.first && (dies <= graph.last || is_given_up_in(graph, storage));
+  }
+  // What a forward pass keeps is recorded as alive until its gradients have run, or as long as anything knows of the
+  // pass. PyTorch hands it over and lets go, so that it lives until it is read for the last time
+  // (torch/_functorch/_aot_autograd/runtime_wrappers.py, maybe_clear_saved_tensors).
+  bool is_given_up_in(const CompiledGraph& graph, int storage) const {
+    const auto& readers = readers_[at(storage)];
+    return graph.backward && is_kept_by_a_graph(storage) && !readers.empty() && readers.back() <= graph.last;
   }
 
   PlannedGraph planned(const CompiledGraph& graph, const std::vector<int>& storages) const {
@@ -152,9 +157,8 @@ class Places {
   void lay_out(const CompiledGraph& graph) {
     if (graph.calls.empty()) return;
     std::vector<int> storages = graph.made;
-    const bool inputs_end = graph.backward;  // tensors kept for gradients; others belong to whoever called
-    for (const int s : graph.read)
-      if (inputs_end && is_kept_by_a_graph(s) && ends_in(graph, s)) storages.push_back(s);
+    for (const int s : graph.read)  // those kept for gradients; others belong to whoever called
+      if (graph.backward && is_kept_by_a_graph(s) && ends_in(graph, s)) storages.push_back(s);
     const PlannedGraph plan = planned(graph, storages);
     const KernelOrder order = order_for_least_memory(plan);
     std::vector<int> step(graph.calls.size(), 0);
@@ -183,7 +187,21 @@ class Places {
   struct Freed {
     int step = 0, storage = 0;
   };
-  using PlaceKey = std::pair<std::string_view, Count>;  // type and bytes
+  using PlaceKey = std::tuple<std::string_view, Count, bool>;  // type, bytes, whether rows are padded
+  PlaceKey key_of(int storage, const ProgramLayout& layout) const {
+    return {layout.dtype, program_.storages[at(storage)].bytes, is_padded(storage, layout)};
+  }
+  // Rows longer than 1,024 numbers that a kernel of Inductor's own makes begin at multiples of 128 bytes (config.py,
+  // comprehensive_padding), so that they need more than rows as long that a library makes.
+  bool is_padded(int storage, const ProgramLayout& layout) const {
+    constexpr Count kLong = 1024, kAligned = 128;
+    const int born = program_.storages[at(storage)].born;
+    if (born < 0 || kinds_[at(born)] == FuseKind::apart || layout.strides.empty() || layout.strides.back() != 1)
+      return false;
+    return std::any_of(layout.strides.begin(), layout.strides.end(), [&](Count stride) {
+      return stride > kLong && stride * static_cast<Count>(element_bytes(layout.dtype)) % kAligned != 0;
+    });
+  }
 
   // A kernel writes into an input that ends with it, where both lie alike (scheduler.py, decide_inplace_update). Other
   // results take the place of a buffer of the same type and size that was let go last, if holding that until then is
@@ -209,8 +227,7 @@ class Places {
       }
       for (const int s : ending[i])
         if (std::find(taken.begin(), taken.end(), s) == taken.end() && !is_nowhere(s))
-          if (const ProgramLayout* layout = layout_of(s))
-            free[{layout->dtype, program_.storages[at(s)].bytes}].push_back({step, s});
+          if (const ProgramLayout* layout = layout_of(s)) free[key_of(s, *layout)].push_back({step, s});
     }
   }
   // It is kept inside a kernel and lies in no other's place.
@@ -244,7 +261,9 @@ class Places {
       if (scatters && program_.calls[at(index)].reads.front() != read.storage) continue;
       if (!read.layout || read.layout->dtype != as.dtype || !lies_alike(*read.layout, as)) continue;
       if (from.bytes != program_.storages[at(storage)].bytes || is_nowhere(read.storage)) continue;
-      if (from.born >= 0 && kinds_[at(from.born)] == FuseKind::scattered) continue;  // another name for what it was added to
+      if (is_padded(read.storage, *read.layout) != is_padded(storage, as)) continue;
+      if (from.born >= 0 && kinds_[at(from.born)] == FuseKind::scattered)
+        continue;  // another name for what it was added to
       if (read.storage == storage || std::find(taken.begin(), taken.end(), read.storage) != taken.end()) continue;
       taken.push_back(read.storage);
       take(storage, read.storage);
@@ -256,7 +275,7 @@ class Places {
                  std::map<PlaceKey, std::vector<Freed>>& free) {
     if (kinds_[at(index)] == FuseKind::apart && !writes_where_told(operator_base(op_of(index).name))) return;
     const Count bytes = program_.storages[at(storage)].bytes;
-    auto& list = free[{as.dtype, bytes}];
+    auto& list = free[key_of(storage, as)];
     if (list.empty()) return;
     const Freed last = list.back();
     const auto from = memory.begin() + last.step + 1, to = memory.begin() + step;
