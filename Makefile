@@ -78,7 +78,7 @@ test: build/release/build.ninja
 TORCH_VENV ?= build/venv-torch
 test-torch: build/tilecast $(if $(filter build/venv-torch,$(TORCH_VENV)),build/venv-torch/ready)
 	@TILECAST=$(CURDIR)/build/tilecast $(TORCH_VENV)/bin/python -m unittest discover -s python/tests
-	@cd build && TILECAST=$(CURDIR)/build/tilecast PYTHONPATH=$(CURDIR)/python $(abspath $(TORCH_VENV))/bin/python $(CURDIR)/examples/python/own_model.py
+	@cd build && TILECAST=$(CURDIR)/build/tilecast PYTHONPATH=$(CURDIR)/python $(abspath $(TORCH_VENV))/bin/python $(CURDIR)/python/tutorials/own_model.py
 build/venv-torch/ready:
 	@python3 -m venv build/venv-torch
 	@build/venv-torch/bin/pip install --quiet torch transformers numpy

@@ -21,11 +21,11 @@ enum ProgramColumn : std::uint8_t { kName, kHalf, kRunMode, kRunEngine, kLatency
 constexpr std::array<std::string_view, 3> kKernelColumns = {"program", "operator", "total_us"};
 
 // Tables of programs by the set that they were measured in.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTables = {
-    {{"h200_programs", "first"},
-     {"h200_programs_blind", "second"},
-     {"h200_programs_fresh", "third"},
-     {"h200_programs_untouched", "last"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTables = {{{"h200_programs", "first"},
+                                                                                   {"h200_programs_blind", "second"},
+                                                                                   {"h200_programs_fresh", "third"},
+                                                                                   {"h200_programs_untouched", "last"},
+                                                                                   {"h200_programs_sealed", "sealed"}}};
 
 // Where a table has its columns.
 template <std::size_t n>
@@ -195,11 +195,20 @@ std::string programs_report(const std::vector<JudgedProgram>& programs) {
       "of "
       "the second and third set were 5.0 and 16.2 % eager, 16.0 and 20.5 % compiled. `last`, 16 of 13 further kinds, "
       "was "
-      "measured once and kept from whoever wrote rules until they stood: no half of it was chosen by.\n\n"
+      "measured once and kept from whoever wrote rules until they stood: no half of it was chosen by. `sealed`, 13 of "
+      "12 further kinds, was "
+      "written before the rules of compiled programs' memory (the order of kernels, places taken over, what gradients "
+      "give up), "
+      "and measured, recorded and forecast once after them. These rules are Inductor's own, checked on `choose` "
+      "against "
+      "the code that Inductor writes for `registers`, `resnet50`, `mixer`, `gnn`, `latent-decoder`, `shared-layers` "
+      "and "
+      "`t5`; before them the mean error of compiled programs' peak memory was 5.2 % on `choose`, 6.7 % on `judge`, and "
+      "5.7 % on `last`.\n\n"
       "| engine | set | half | programs | sum of kernels | wall time | peak memory | recognised |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const char* engine : {"eager", "compile"})
-    for (const char* set : {"first", "second", "third", "last"})
+    for (const char* set : {"first", "second", "third", "last", "sealed"})
       for (const char* half : {"choose", "judge", "untouched"}) out += summary_line(programs, set, half, engine);
   out +=
       "\nCompiled: records are the graphs that Inductor got; rules of fusion were chosen on "

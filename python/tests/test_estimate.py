@@ -81,6 +81,21 @@ class Estimates(unittest.TestCase):
         self.assertLess(compiled.launches, plain.launches + 1)
         self.assertIn("fused pointwise", {operator["name"] for operator in compiled.operators})
 
+    def test_forecasts_draw_themselves(self):
+        (found,) = tt.forecast(self.model, (self.x,), gpu="B200", training=True)
+        self.assertEqual(found.to_dict()["step_ms"], found.step_ms)
+        self.assertIn(found.seen, ("yes", "sibling", "no", "calibrated"))
+        self.assertAlmostEqual(sum(found.breakdown.values()), found.answer.gpu_ms, delta=0.2 * found.answer.gpu_ms)
+        self.assertEqual(found._repr_html_().count("<svg"), 2, "time, and memory over the step")
+        calls, held = zip(*found.memory_picture().series[""])
+        self.assertEqual(list(calls), sorted(calls))
+        self.assertAlmostEqual(max(held) * 2**30, found.peak_bytes, delta=0.01 * found.peak_bytes)
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            return
+        self.assertEqual(len(found.to_pandas()), len(found.operators))
+
     def test_a_formula_of_ones_own(self):
         @torch.library.custom_op("tilecast_test::twice", mutates_args=())
         def twice(x: torch.Tensor) -> torch.Tensor:

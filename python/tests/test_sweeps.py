@@ -166,8 +166,8 @@ class Tutorials(unittest.TestCase):
         for path in sorted((ROOT / "python" / "tutorials").glob("*.py")):
             if "import torch" in path.read_text() and not has_torch():
                 continue  # make test-torch runs it
-            with self.subTest(path.name):
-                told = subprocess.run([sys.executable, str(path)], capture_output=True, text=True,
+            with self.subTest(path.name), tempfile.TemporaryDirectory() as folder:
+                told = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, cwd=folder,
                                       env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
                 self.assertEqual(told.returncode, 0, told.stderr)
         told = subprocess.run([sys.executable, str(ROOT / "tools" / "tutorial_pages"), "--check"], capture_output=True, text=True)

@@ -71,7 +71,7 @@ void declare_training(Declare& list, TrainMethod& m, const std::vector<Scope>& s
                          .example = "dpo",
                          .scopes = scopes});
   list.add(m.dispatch, {.name = "token-dispatch",
-                        .help = "train, with ep: how tokens reach experts on other ranks; deepep: once for each rank; "
+                        .help = "train, with ep: how tokens reach experts on other ranks; deepep: once for each rank (DeepEP, hybrid-EP); "
                                 "deepep-fp8: there in fp8, back in 16 bits",
                         .example = "deepep",
                         .scopes = scopes.empty() ? scopes : within(scopes, {"ep"})});  // plans choose ep themselves

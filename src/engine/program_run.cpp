@@ -62,10 +62,12 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   const TensorGeneration generation = gpu.tensor_generation();
   const bool large = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
   LibraryMemory memory;
-  const auto multiplies = [&](Pass pass) {
-    return std::any_of(made.program.calls.begin(), made.program.calls.end(), [&](const KernelCall& call) {
-      return made.program.sections[call.section].pass == pass &&
-             (call.kernel.shape.is<Gemm>() || call.kernel.shape.is<Bmm>());
+  const std::span<const ProgramRule> products = program_product_rules();
+  const auto multiplies = [&](Pass pass) {  // convolutions that are priced as products are cuDNN's
+    return std::any_of(made.uses.begin(), made.uses.end(), [&](const OperatorUse& use) {
+      const ProgramRule* rule = find_program_rule(file.operators[static_cast<std::size_t>(use.op)].name);
+      const bool product = rule && rule >= products.data() && rule < products.data() + products.size();
+      return product && made.program.sections[static_cast<std::size_t>(use.phase)].pass == pass;
     });
   };
   for (const Pass pass : {Pass::forward, Pass::backward})
@@ -74,10 +76,12 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   memory.born = made.born, memory.dies = made.dies;
   for (std::size_t i = 0; i < made.inside.size(); ++i)
     if (made.inside[i]) memory.of_storage[i] = -file.storages[i].bytes;
+  memory.of_call.resize(file.calls.size(), 0);
   for (std::size_t i = 0; i < file.calls.size(); ++i) {
     const ProgramCall& call = file.calls[i];
     const int use = made.use_of_call[i];
-    memory.of_call.push_back(use < 0 ? 0 : made.uses[static_cast<std::size_t>(use)].workspace);
+    const std::size_t step = made.step_of_call.empty() ? i : static_cast<std::size_t>(made.step_of_call[i]);
+    if (use >= 0) memory.of_call[step] = made.uses[static_cast<std::size_t>(use)].workspace;
     const ProgramOperator& op = file.operators[static_cast<std::size_t>(call.op)];
     const auto reserve = static_cast<Count>(recurrent_reserve(OperatorView(file, op)));
     if (reserve > 0 && !call.writes.empty())
@@ -111,7 +115,7 @@ void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const Progra
 void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   const FusedProgram fused = fuse(file, card);
   made.inside = fused.inside;
-  if (file.from_inductor) made.born = fused.born, made.dies = fused.dies;
+  if (file.from_inductor) made.born = fused.born, made.dies = fused.dies, made.step_of_call = fused.step_of_call;
   std::map<std::tuple<int, int, bool, bool, bool>, int> places;
   const std::vector<bool> images_last = graphs_with_images_last(file);
   made.use_of_call.assign(file.calls.size(), -1);

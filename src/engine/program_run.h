@@ -24,13 +24,14 @@ struct OperatorUse {
 struct RecordedProgram {
   Program program;  // a call for each kernel of a use; a section for each phase
   std::vector<OperatorUse> uses;
-  std::vector<int> use_of_call;  // by the file's calls; -1: it launches nothing
-  double host_units = 0;         // of a step, in plain additions
-  std::vector<Count> each;       // by the program's calls: launches of one call of its operator
-  std::vector<double> beside;    // by the program's calls: the share that the step does not wait for
-  std::vector<bool> inside;      // storages that a compiler never makes; empty: none
-  std::vector<int> born, dies;   // when a compiler makes storages and lets them go; empty: as recorded
-  LibraryMemory libraries;       // beside the record's tensors
+  std::vector<int> use_of_call;   // by the file's calls; -1: it launches nothing
+  double host_units = 0;          // of a step, in plain additions
+  std::vector<Count> each;        // by the program's calls: launches of one call of its operator
+  std::vector<double> beside;     // by the program's calls: the share that the step does not wait for
+  std::vector<bool> inside;       // storages that a compiler never makes; empty: none
+  std::vector<int> step_of_call;  // in the place of which call each runs; empty: in its own
+  std::vector<int> born, dies;    // when a compiler makes storages and lets them go; empty: as recorded
+  LibraryMemory libraries;        // beside the record's tensors
 };
 
 struct ProgramOptions {

@@ -26,6 +26,7 @@ struct FusedProgram {
   std::vector<bool> inlined;       // by call: it is computed wherever it is read
   std::vector<bool> inside;        // storages that no group leaves behind, or that lie in another's place: they are never made
   std::vector<bool> bias_first;    // by call: a convolution whose bias no kernel of the graph that reads it can add
+  std::vector<int> step_of_call;   // the first call of each kernel of a graph: in whose place it runs; empty: in its own
   std::vector<int> born;           // by storage, as ProgramStorage::born; empty: as recorded
   std::vector<int> dies;           // by storage, as ProgramStorage::dies: the last kernel that reads it, or what took its place
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "kernel/elementwise.h"
 #include "model/program_testing.h"
 
@@ -106,6 +108,8 @@ TEST(ProgramFuse, WhatIsKeptForGradientsIsLetGoAfterItsLastReader) {
                                         {"aten.mm", R"([["self","tensor",0],["mat2","tensor",0]])", "[0]", "[3,3]", "[4]"}},
                                        storages("-1,0,1,2,3", "-1,3,2,3,-1", 5));
   text.insert(text.find("\"writes\""), R"("graph":[0,1,1,1],)");
+  text.replace(text.find(R"("phases":["forward"])"), std::strlen(R"("phases":["forward"])"), R"("phases":["forward","backward"])");
+  text.replace(text.find(R"("phase":[0,0,0,0])"), std::strlen(R"("phase":[0,0,0,0])"), R"("phase":[0,1,1,1])");
   const auto program = program_from_json(text, "test");
   ASSERT_TRUE(program) << program.error().line();
   EXPECT_EQ(fuse(*program).dies[1], 1);

@@ -116,10 +116,22 @@ class Inliner {
         continue;
       }
       const double whole = std::min(bytes_of(*inputs[i]), static_cast<double>(program_.storages[s].bytes));
+      if (const int bias = added_bias(call, call.reads[i]); bias >= 0) add(all.reads, {bias, 0, 4, nullptr});
       add(all.reads, {call.reads[i], limited ? std::min(whole, bytes_of(*out)) : whole, element_bytes(inputs[i]->dtype),
                       inputs[i]});
     }
     return all;
+  }
+
+  // The bias of the convolution that made a storage, where whatever reads it adds that too; else -1.
+  int added_bias(const ProgramCall& reader, int storage) const {
+    const int born = program_.storages[static_cast<std::size_t>(storage)].born;
+    if (reader.graph < 0 || born < 0 || program_.calls[static_cast<std::size_t>(born)].graph != reader.graph) return -1;
+    const ProgramCall& maker = program_.calls[static_cast<std::size_t>(born)];
+    const ProgramOperator& op = program_.operators[static_cast<std::size_t>(maker.op)];
+    constexpr std::size_t kBias = 2;  // after the images and the filter
+    const bool has_bias = operator_base(op.name) == "convolution" && maker.reads.size() > kBias;
+    return has_bias ? maker.reads[kBias] : -1;
   }
 
   static Count walked(const OperatorView& view, FuseKind kind) {

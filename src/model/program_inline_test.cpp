@@ -85,14 +85,45 @@ TEST(ProgramInline, AKernelWritesIntoThePlaceOfItsLastInput) {
   EXPECT_EQ(fused.dies[1], 2) << "which is held until the second product has read it";
 }
 
-TEST(ProgramInline, ProductsWaitUntilTheyAreNeeded) {
+// Storages of these bytes, on the card.
+std::string sized_lists(const std::string& bytes, const std::string& born, const std::string& dies, int count) {
+  std::string device, role;
+  for (int i = 0; i < count; ++i) device += i ? R"(,"cuda")" : R"("cuda")", role += i ? R"(,"other")" : R"("other")";
+  return fmt::format(R"({{"bytes":[{}],"device":[{}],"role":[{}],"born":[{}],"dies":[{}]}})", bytes, device, role, born, dies);
+}
+
+TEST(ProgramInline, LargeProductsWaitUntilTheyAreNeeded) {
   const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
                                   {"aten.mm", kProduct, "[0]", "[0,0]", "[2]"},
                                   {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"},
                                   {"aten.mm", kProduct, "[0]", "[1,3]", "[4]"}},
-                                 four_lists("-1,0,1,2,3", "-1,3,2,3,-1", 5), "0,0,0,0");
+                                 sized_lists("64,9000,900,800,64", "-1,0,1,2,3", "-1,3,2,3,-1", 5), "0,0,0,0");
   ASSERT_TRUE(program) << program.error().line();
-  EXPECT_EQ(fuse(*program).born[1], 3);
+  const FusedProgram fused = fuse(*program);
+  EXPECT_EQ(fused.born[1], 2) << "it runs third, where the third of the record stood";
+  EXPECT_EQ(fused.step_of_call, (std::vector<int>{2, 0, 1, 3}));
+}
+
+TEST(ProgramInline, AResultTakesThePlaceOfWhatWasLetGo) {
+  const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
+                                  {"aten.mm", kProduct, "[0]", "[1,0]", "[2]"},
+                                  {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"}},
+                                 sized_lists("64,4096,64,4096", "-1,0,1,2", "-1,1,2,-1", 4), "0,0,0");
+  ASSERT_TRUE(program) << program.error().line();
+  const FusedProgram fused = fuse(*program);
+  EXPECT_TRUE(fused.inside[3]);
+  EXPECT_EQ(fused.dies[1], -1) << "held for what outlives the step";
+}
+
+TEST(ProgramInline, NoPlaceIsHeldWhereThatWouldRaiseThePeak) {
+  const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
+                                  {"aten.mm", kProduct, "[0]", "[1,0]", "[2]"},
+                                  {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"},
+                                  {"aten.mm", kProduct, "[0]", "[3,0]", "[4]"},
+                                  {"aten.mm", kProduct, "[0]", "[4,0]", "[5]"}},
+                                 sized_lists("64,10000,1000,9500,10000,64", "-1,0,1,2,3,4", "-1,1,2,3,4,-1", 6), "0,0,0,0,0");
+  ASSERT_TRUE(program) << program.error().line();
+  EXPECT_FALSE(fuse(*program).inside[4]) << "the first product's place would stand beside the third's operand and result";
 }
 
 TEST(ProgramInline, GraphsAreAsManyAsCalls) {

@@ -1,9 +1,30 @@
 #include "model/program_places.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "model/program_order.h"
 
 namespace tilecast {
 namespace {
+
+// A graph of the compiler as the kernels and calls of libraries that it runs, numbered by their first calls.
+struct CompiledGraph {
+  std::vector<std::vector<int>> calls;  // by kernel
+  std::map<int, int> kernel_of_call;    // those that launch something
+  std::vector<int> made, read;          // storages, each once: made by its kernels; made before, and read by them
+  int first = 0, last = 0;              // calls
+  bool backward = false;
+};
+
+// Inductor makes the results of these itself, and may put them where something else was; others' come from their
+// libraries.
+bool writes_where_told(std::string_view base) {
+  return base == "mm" || base == "addmm" || base == "bmm" || base == "baddbmm" || base == "_scaled_mm" ||
+         base == "_int_mm";
+}
 
 class Places {
  public:
@@ -11,98 +32,213 @@ class Places {
          FusedProgram& made)
       : program_(program), kinds_(kinds), inlined_(inlined), made_(made), readers_(program.storages.size()) {
     for (std::size_t i = 0; i < program_.calls.size(); ++i)
-      for (const InlinedRead& read : inlined_.reads[i])
-        readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
+      for (const InlinedRead& read : inlined_.reads[i]) readers_[at(read.storage)].push_back(static_cast<int>(i));
   }
 
   void run() {
     find_ends();
-    if (program_.from_inductor) reuse_places(), make_late();
+    if (!program_.from_inductor) return;
+    for (std::size_t i = 0; i < program_.storages.size(); ++i) {
+      root_.push_back(static_cast<int>(i));
+      made_.born.push_back(program_.storages[i].born);
+    }
+    for (std::size_t i = 0; i < program_.calls.size(); ++i) made_.step_of_call.push_back(static_cast<int>(i));
+    for (const CompiledGraph& graph : graphs()) lay_out(graph);
+    hand_on();
   }
 
  private:
-  const ProgramOperator& op_of(int call) const {
-    return program_.operators[static_cast<std::size_t>(program_.calls[static_cast<std::size_t>(call)].op)];
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  const ProgramOperator& op_of(int call) const { return program_.operators[at(program_.calls[at(call)].op)]; }
+  const std::vector<InlinedRead>& reads_of(int call) const { return inlined_.reads[at(call)]; }
+  int first_of(int call) const {
+    const int group = made_.group_of_call[at(call)];
+    return group < 0 ? call : made_.groups[at(group)].calls.front();
   }
-  const std::vector<InlinedRead>& reads_of(int call) const { return inlined_.reads[static_cast<std::size_t>(call)]; }
 
   // What is read by something inlined lives until that is computed.
   void find_ends() {
-    find_graphs_ends();
     for (std::size_t i = 0; i < program_.storages.size(); ++i) {
-      const ProgramStorage& storage = program_.storages[i];
-      int last = is_kept_for_gradients(storage) ? storage.born : storage.dies;
+      int last = program_.storages[i].dies;
       if (last >= 0)
         for (const int call : readers_[i]) last = std::max(last, last_of(call));
       made_.dies.push_back(last);
     }
   }
-  void find_graphs_ends() {
-    for (std::size_t i = 0; i < program_.calls.size(); ++i) {
-      const int graph = program_.calls[i].graph;
-      if (graph < 0) continue;
-      ends_.resize(std::max(ends_.size(), static_cast<std::size_t>(graph) + 1), -1);
-      ends_[static_cast<std::size_t>(graph)] = static_cast<int>(i);
-    }
-  }
-  // What one graph keeps for another is recorded as alive until that has run. PyTorch hands it over and lets go, so that it lives until
-  // it is read for the last time (torch/_functorch/_aot_autograd/runtime_wrappers.py, maybe_clear_saved_tensors).
-  bool is_kept_for_gradients(const ProgramStorage& storage) const {
-    if (!program_.from_inductor || storage.born < 0 || storage.dies < 0) return false;
-    const int made = program_.calls[static_cast<std::size_t>(storage.born)].graph;
-    const int read = program_.calls[static_cast<std::size_t>(storage.dies)].graph;
-    return made >= 0 && read >= 0 && made != read && ends_[static_cast<std::size_t>(read)] == storage.dies;
-  }
   int last_of(int call) const {
-    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
-    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.back();
+    const int group = made_.group_of_call[at(call)];
+    return group < 0 ? call : made_.groups[at(group)].calls.back();
   }
 
-  // Products and the like are put off until something needs them, if what they read is kept anyway
-  // (memory.py, reorder_for_peak_memory).
-  void make_late() {
-    for (const ProgramStorage& storage : program_.storages) made_.born.push_back(storage.born);
+  std::vector<CompiledGraph> graphs() const {
+    std::map<int, CompiledGraph> found;
     for (std::size_t i = 0; i < program_.calls.size(); ++i) {
-      if (program_.calls[i].graph < 0 || kinds_[i] != FuseKind::apart) continue;
-      int first = static_cast<int>(program_.calls.size());
-      for (const int s : program_.calls[i].writes)
-        for (const int reader : readers_[static_cast<std::size_t>(s)]) first = std::min(first, first_of(reader));
-      const auto kept = [&](const InlinedRead& read) {
-        const int dies = made_.dies[static_cast<std::size_t>(root_[static_cast<std::size_t>(read.storage)])];
-        return dies < 0 || dies >= first;
-      };
-      const auto& reads = inlined_.reads[i];
-      if (first == static_cast<int>(program_.calls.size()) || !std::all_of(reads.begin(), reads.end(), kept)) continue;
-      if (program_.calls[static_cast<std::size_t>(first)].graph != program_.calls[i].graph) continue;
-      for (const int s : program_.calls[i].writes) made_.born[static_cast<std::size_t>(s)] = first;
+      const ProgramCall& call = program_.calls[i];
+      if (call.graph < 0) continue;
+      CompiledGraph& graph = found[call.graph];
+      const int index = static_cast<int>(i);
+      if (graph.kernel_of_call.empty()) graph.first = index;
+      graph.last = index, graph.backward = program_.phases[at(call.phase)] == "backward";
+      if (kinds_[i] != FuseKind::quiet && !inlined_.inlined[i]) note_call(graph, index);
     }
+    std::vector<CompiledGraph> list;
+    for (auto& [number, graph] : found) list.push_back(std::move(graph));
+    return list;
   }
-  int first_of(int call) const {
-    const int group = made_.group_of_call[static_cast<std::size_t>(call)];
-    return group < 0 ? call : made_.groups[static_cast<std::size_t>(group)].calls.front();
+  void note_call(CompiledGraph& graph, int index) const {
+    const int first = first_of(index);
+    if (first == index) graph.kernel_of_call[index] = static_cast<int>(graph.calls.size()), graph.calls.emplace_back();
+    const int kernel = graph.kernel_of_call[first];
+    graph.kernel_of_call[index] = kernel;
+    graph.calls[at(kernel)].push_back(index);
+    const auto once = [](std::vector<int>& list, int s) {
+      if (std::find(list.rbegin(), list.rend(), s) == list.rend()) list.push_back(s);
+    };
+    for (const int s : program_.calls[at(index)].writes)
+      if (makes(index, s)) graph.made.push_back(s);
+    for (const InlinedRead& read : reads_of(index))
+      if (program_.storages[at(read.storage)].born < graph.first) once(graph.read, read.storage);
+  }
+  bool makes(int call, int storage) const {
+    return program_.storages[at(storage)].born == call && !inlined_.never_made[at(storage)] &&
+           program_.storages[at(storage)].on_card;
   }
 
-  // An operator writes into the place of an input of the same size that nothing reads afterwards (scheduler.py,
-  // can_inplace); what a kernel keeps inside hands the place on.
-  void reuse_places() {
-    std::vector<bool> taken(program_.storages.size(), false);
-    for (std::size_t i = 0; i < program_.storages.size(); ++i) root_.push_back(static_cast<int>(i));
-    for (std::size_t g = 0; g < made_.groups.size(); ++g) {
-      const FusedGroup& group = made_.groups[g];
-      if (program_.calls[static_cast<std::size_t>(group.calls.front())].graph < 0) continue;
-      for (const int index : group.calls) {
-        const auto& writes = program_.calls[static_cast<std::size_t>(index)].writes;
-        const std::vector<const ProgramLayout*> results = OperatorView(program_, op_of(index)).results();
-        for (std::size_t i = 0; i < std::min(writes.size(), results.size()); ++i)
-          if (const auto made = static_cast<std::size_t>(writes[i]);
-              !inlined_.never_made[made] && program_.storages[made].born == index)
-            take_place(index, writes[i], *results[i], taken);
+  bool ends_in(const CompiledGraph& graph, int storage) const {
+    const int dies = program_.storages[at(storage)].dies;
+    return dies >= graph.first && (dies <= graph.last || is_given_up_in(graph, storage));
+  }
+  // What a forward pass keeps is recorded as alive until its gradients have run, or as long as anything knows of the
+  // pass. PyTorch hands it over and lets go, so that it lives until it is read for the last time
+  // (torch/_functorch/_aot_autograd/runtime_wrappers.py, maybe_clear_saved_tensors).
+  bool is_given_up_in(const CompiledGraph& graph, int storage) const {
+    const auto& readers = readers_[at(storage)];
+    return graph.backward && is_kept_by_a_graph(storage) && !readers.empty() && readers.back() <= graph.last;
+  }
+
+  PlannedGraph planned(const CompiledGraph& graph, const std::vector<int>& storages) const {
+    PlannedGraph plan;
+    plan.before.resize(graph.calls.size());
+    std::map<int, std::vector<int>> readers;  // kernels by storage
+    std::map<int, int> writer;                // the last kernel that wrote a storage
+    for (const auto& [index, kernel] : graph.kernel_of_call) {
+      const auto waits_for = [&, kernel = kernel](int other) {
+        if (other != kernel) plan.before[at(kernel)].push_back(other);
+      };
+      for (const InlinedRead& read : reads_of(index)) {
+        if (const auto w = writer.find(read.storage); w != writer.end()) waits_for(w->second);
+        if (auto& list = readers[read.storage]; list.empty() || list.back() != kernel) list.push_back(kernel);
+      }
+      for (const int s : program_.calls[at(index)].writes) {
+        if (!makes(index, s)) std::for_each(readers[s].begin(), readers[s].end(), waits_for);
+        if (const auto w = writer.find(s); w != writer.end()) waits_for(w->second), readers[s].push_back(kernel);
+        writer[s] = kernel;
       }
     }
+    for (auto& before : plan.before) tidy(before);
+    for (const int s : storages) {
+      const int born = program_.storages[at(s)].born;
+      const bool own = born >= graph.first;
+      PlannedBuffer buffer{program_.storages[at(s)].bytes, own ? graph.kernel_of_call.at(born) : -1, readers[s],
+                           !ends_in(graph, s)};
+      tidy(buffer.readers);
+      std::erase(buffer.readers, buffer.maker);
+      plan.buffers.push_back(std::move(buffer));
+    }
+    return plan;
   }
-  // Element by element, or added to what lies there.
-  static bool lies_alike(const ProgramLayout& a, const ProgramLayout& b) {
-    return a.strides == b.strides ? a.shape == b.shape : is_dense(a) && is_dense(b);
+  static void tidy(std::vector<int>& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+
+  // Kernels stand where those of the graph stood, in the order that they run in; storages are made and let go with
+  // them.
+  void lay_out(const CompiledGraph& graph) {
+    if (graph.calls.empty()) return;
+    std::vector<int> storages = graph.made;
+    for (const int s : graph.read)  // those kept for gradients; others belong to whoever called
+      if (graph.backward && is_kept_by_a_graph(s) && ends_in(graph, s)) storages.push_back(s);
+    const PlannedGraph plan = planned(graph, storages);
+    const KernelOrder order = order_for_least_memory(plan);
+    std::vector<int> step(graph.calls.size(), 0);
+    for (std::size_t i = 0; i < order.kernels.size(); ++i) {
+      step[at(order.kernels[i])] = static_cast<int>(i);
+      made_.step_of_call[at(graph.calls[at(order.kernels[i])].front())] = graph.calls[i].front();
+    }
+    std::map<int, int> ends;  // by storage: the step after which nothing reads it
+    for (std::size_t b = 0; b < storages.size(); ++b) {
+      const PlannedBuffer& buffer = plan.buffers[b];
+      int end = buffer.maker < 0 ? 0 : step[at(buffer.maker)];
+      if (buffer.maker >= 0) made_.born[at(storages[b])] = graph.calls[at(end)].front();
+      for (const int k : buffer.readers) end = std::max(end, step[at(k)]);
+      if (buffer.leaves) continue;
+      made_.dies[at(storages[b])] = graph.calls[at(end)].front();
+      ends[storages[b]] = end;
+    }
+    take_places(graph, order, ends);
+  }
+  bool is_kept_by_a_graph(int storage) const {
+    const ProgramStorage& s = program_.storages[at(storage)];
+    return s.born >= 0 && program_.calls[at(s.born)].graph >= 0 &&
+           program_.phases[at(program_.calls[at(s.born)].phase)] == "forward";
+  }
+
+  struct Freed {
+    int step = 0, storage = 0;
+  };
+  using PlaceKey = std::tuple<std::string_view, Count, bool>;  // type, bytes, whether rows are padded
+  PlaceKey key_of(int storage, const ProgramLayout& layout) const {
+    return {layout.dtype, program_.storages[at(storage)].bytes, is_padded(storage, layout)};
+  }
+  // Rows longer than 1,024 numbers that a kernel of Inductor's own makes begin at multiples of 128 bytes (config.py,
+  // comprehensive_padding), so that they need more than rows as long that a library makes.
+  bool is_padded(int storage, const ProgramLayout& layout) const {
+    constexpr Count kLong = 1024, kAligned = 128;
+    const int born = program_.storages[at(storage)].born;
+    if (born < 0 || kinds_[at(born)] == FuseKind::apart || layout.strides.empty() || layout.strides.back() != 1)
+      return false;
+    return std::any_of(layout.strides.begin(), layout.strides.end(), [&](Count stride) {
+      return stride > kLong && stride * static_cast<Count>(element_bytes(layout.dtype)) % kAligned != 0;
+    });
+  }
+
+  // A kernel writes into an input that ends with it, where both lie alike (scheduler.py, decide_inplace_update). Other
+  // results take the place of a buffer of the same type and size that was let go last, if holding that until then is
+  // not expected to raise the peak (codegen/wrapper.py, AllocateLine).
+  void take_places(const CompiledGraph& graph, const KernelOrder& order, const std::map<int, int>& ends) {
+    std::vector<Count> memory = order.memory;
+    std::map<PlaceKey, std::vector<Freed>> free;
+    std::vector<std::vector<int>> ending(order.kernels.size());
+    for (const auto& [storage, end] : ends)
+      if (program_.storages[at(storage)].born >= graph.first) ending[at(end)].push_back(storage);
+    for (std::size_t i = 0; i < order.kernels.size(); ++i) {
+      const int step = static_cast<int>(i);
+      std::vector<int> taken;
+      for (const int index : graph.calls[at(order.kernels[i])]) {
+        const auto& writes = program_.calls[at(index)].writes;
+        const std::vector<const ProgramLayout*> results = OperatorView(program_, op_of(index)).results();
+        for (std::size_t w = 0; w < std::min(writes.size(), results.size()); ++w) {
+          if (!makes(index, writes[w])) continue;
+          const bool inside = made_.inside[at(writes[w])];  // it hands a place on, if it has one
+          if (!take_input(index, writes[w], *results[w], step, ends, taken) && !inside)
+            take_free(index, writes[w], *results[w], step, memory, order.peak, free);
+        }
+      }
+      for (const int s : ending[i])
+        if (std::find(taken.begin(), taken.end(), s) == taken.end() && !is_nowhere(s))
+          if (const ProgramLayout* layout = layout_of(s)) free[key_of(s, *layout)].push_back({step, s});
+    }
+  }
+  // It is kept inside a kernel and lies in no other's place.
+  bool is_nowhere(int storage) const { return made_.inside[at(storage)] && root_[at(storage)] == storage; }
+  const ProgramLayout* layout_of(int storage) const {
+    const int born = program_.storages[at(storage)].born;
+    const auto& writes = program_.calls[at(born)].writes;
+    const std::vector<const ProgramLayout*> results = OperatorView(program_, op_of(born)).results();
+    for (std::size_t i = 0; i < std::min(writes.size(), results.size()); ++i)
+      if (writes[i] == storage) return results[i];
+    return nullptr;
   }
   static bool is_dense(const ProgramLayout& layout) {
     Count next = 1;
@@ -110,22 +246,57 @@ class Places {
       if (layout.shape[i] != 1 && layout.strides[i] != next) return false;
     return true;
   }
-  void take_place(int index, int made, const ProgramLayout& as, std::vector<bool>& taken) {
-    const auto at = static_cast<std::size_t>(made);
-    const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
-    const bool scatters = kinds_[static_cast<std::size_t>(index)] == FuseKind::scattered;
+  // Element by element, or added to what lies there.
+  static bool lies_alike(const ProgramLayout& a, const ProgramLayout& b) {
+    return a.strides == b.strides ? a.shape == b.shape : is_dense(a) && is_dense(b);
+  }
+  bool take_input(int index, int storage, const ProgramLayout& as, int step, const std::map<int, int>& ends,
+                  std::vector<int>& taken) {
+    if (kinds_[at(index)] == FuseKind::apart) return false;
+    const bool scatters = kinds_[at(index)] == FuseKind::scattered;
     for (const InlinedRead& read : reads_of(index)) {
-      const auto from = static_cast<std::size_t>(read.storage), root = static_cast<std::size_t>(root_[from]);
-      const ProgramStorage& storage = program_.storages[from];
-      const bool ends =
-          made_.dies[from] >= 0 && made_.dies[from] <= last_of(index) && storage.role == StorageRole::other;
-      if (scatters && call.reads.front() != read.storage) continue;
-      if (!read.layout || !lies_alike(*read.layout, as)) continue;
-      if (taken[from] || from == at || !ends || storage.bytes != program_.storages[at].bytes || made_.inside[root])
-        continue;
-      taken[from] = true, made_.inside[at] = true;
-      made_.dies[root] = made_.dies[at], root_[at] = root_[from];
-      return;
+      const ProgramStorage& from = program_.storages[at(read.storage)];
+      const auto end = ends.find(read.storage);
+      if (end == ends.end() || end->second != step || from.role != StorageRole::other) continue;
+      if (scatters && program_.calls[at(index)].reads.front() != read.storage) continue;
+      if (!read.layout || read.layout->dtype != as.dtype || !lies_alike(*read.layout, as)) continue;
+      if (from.bytes != program_.storages[at(storage)].bytes || is_nowhere(read.storage)) continue;
+      if (is_padded(read.storage, *read.layout) != is_padded(storage, as)) continue;
+      if (from.born >= 0 && kinds_[at(from.born)] == FuseKind::scattered)
+        continue;  // another name for what it was added to
+      if (read.storage == storage || std::find(taken.begin(), taken.end(), read.storage) != taken.end()) continue;
+      taken.push_back(read.storage);
+      take(storage, read.storage);
+      return true;
+    }
+    return false;
+  }
+  void take_free(int index, int storage, const ProgramLayout& as, int step, std::vector<Count>& memory, Count peak,
+                 std::map<PlaceKey, std::vector<Freed>>& free) {
+    if (kinds_[at(index)] == FuseKind::apart && !writes_where_told(operator_base(op_of(index).name))) return;
+    const Count bytes = program_.storages[at(storage)].bytes;
+    auto& list = free[key_of(storage, as)];
+    if (list.empty()) return;
+    const Freed last = list.back();
+    const auto from = memory.begin() + last.step + 1, to = memory.begin() + step;
+    if (from < to) {
+      if (*std::max_element(from, to) + bytes > peak) return;
+      std::for_each(from, to, [&](Count& m) { m += bytes; });
+    }
+    list.pop_back();
+    take(storage, last.storage);
+  }
+  void take(int storage, int from) {
+    root_[at(storage)] = root_[at(from)];
+    made_.inside[at(storage)] = true;
+  }
+
+  // A place is held as long as the last that lies in it.
+  void hand_on() {
+    for (std::size_t i = 0; i < root_.size(); ++i) {
+      if (root_[i] == static_cast<int>(i)) continue;
+      int& held = made_.dies[at(root_[i])];
+      held = held < 0 || made_.dies[i] < 0 ? -1 : std::max(held, made_.dies[i]);
     }
   }
 
@@ -135,7 +306,6 @@ class Places {
   FusedProgram& made_;
   std::vector<std::vector<int>> readers_;
   std::vector<int> root_;  // by storage: whose place it lies in
-  std::vector<int> ends_;  // by graph: its last call
 };
 
 }  // namespace

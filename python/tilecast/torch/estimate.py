@@ -13,7 +13,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
+from ..answers import ProgramForecast
 from ..errors import QueryError
+from ..pictures import Picture, plot, svg
 from .ask import ask
 from .older import check_compiles
 from .program import Program
@@ -72,8 +74,43 @@ class Forecast:
         """Bytes handed out over the step: (call, most until the next sample)."""
         return [(int(call), int(held)) for call, held in self.raw["memory_bytes"]["over_calls"]]
 
+    @property
+    def answer(self) -> ProgramForecast:
+        """The same as `tilecast.predict` answers for the recorded file."""
+        return ProgramForecast.from_document(self.raw)
+
+    @property
+    def seen(self) -> str:
+        """What the kernels' forecasts rest on: "yes", "sibling", "no" or "calibrated"."""
+        return self.answer.seen
+
+    @property
+    def breakdown(self) -> dict[str, float]:
+        """Milliseconds by class of operators."""
+        return self.answer.breakdown
+
     def to_dict(self) -> dict[str, Any]:
         return dict(self.raw)
+
+    def to_pandas(self) -> Any:
+        """Operators, those that take longest first, as a DataFrame; pandas must be there."""
+        return self.answer.to_pandas()
+
+    def picture(self) -> Picture:
+        """Where the step's time goes."""
+        return self.answer.picture()
+
+    def memory_picture(self) -> Picture:
+        """Memory handed out over the step."""
+        held = [(float(call), at_most / 2**30) for call, at_most in self.memory]
+        return Picture.of_lines(f"Memory of {self.raw['program']} on {self.gpu}", "operator", "GiB", {"": held})
+
+    def plot(self, axes: Any = None, memory: bool = False) -> Any:
+        """Draws time, or memory over the step, with matplotlib, which must be there, and answers with the axes."""
+        return plot(self.memory_picture() if memory else self.picture(), axes)
+
+    def _repr_html_(self) -> str:
+        return self.answer._repr_html_() + svg(self.memory_picture())
 
 
 def _forecast_of(answer: dict[str, Any]) -> Forecast:

@@ -7,7 +7,7 @@ import contextlib
 import ctypes
 import functools
 import os
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, Optional, NamedTuple, Sequence
 from unittest import mock
 
 import torch
@@ -56,7 +56,7 @@ _results: dict[int, list[Result]] = {}  # by the number that autograd gives a no
 def results_of(node: Any) -> Sequence[Any]:
     """Shapes, types and devices of the tensors that a node takes the gradients of: `node._input_metadata`, which 2.4
     does not have, or what `results_seen` has noted; None of a result that is not known."""
-    known = getattr(node, "_input_metadata", None)
+    known: Optional[Sequence[Any]] = getattr(node, "_input_metadata", None)
     if known is not None:
         return known
     if hasattr(node, "variable"):
@@ -129,7 +129,7 @@ def results_seen() -> Iterator[None]:
     if _nodes_have_results():
         yield
         return
-    plain = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+    plain: Any = getattr(torch.autograd.Function.apply, "__func__")
 
     def apply(function: Any, *args: Any, **kwargs: Any) -> Any:
         """A Function written in Python: what runs inside it bears its number, but is not what it returns."""

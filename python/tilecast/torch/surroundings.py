@@ -55,6 +55,9 @@ def as_on_card(capability: tuple[int, int]) -> Iterator[None]:
         for name in ("init_gpu_context", "init_cuda_context"):  # newer and older name of the same
             if hasattr(fakes, name):
                 stack.enter_context(mock.patch.object(fakes, name, lambda *_: None))
+        dynamo = sys.modules.get("torch._dynamo.utils")
+        if hasattr(dynamo, "has_triton"):  # it logs Triton's release with every graph, and asks the driver for that
+            stack.enter_context(mock.patch.object(dynamo, "has_triton", lambda: False))
         stack.enter_context(mock.patch.object(nn.Module, "_apply", _converted))
         chosen = functools.partial(attention, capability=capability)
         stack.enter_context(mock.patch.object(nn.functional, "scaled_dot_product_attention", chosen))

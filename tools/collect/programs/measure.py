@@ -234,7 +234,8 @@ def preload() -> dict[str, str]:
                  "Dinov2WithRegistersModel", "ModernBertForMaskedLM", "DebertaV2ForMaskedLM", "AlbertForMaskedLM",
                  "DistilBertModel", "MixtralForCausalLM", "DeiTForImageClassification",
                  "BartForConditionalGeneration", "ElectraForPreTraining", "GPTNeoXForCausalLM", "BloomForCausalLM",
-                 "SamVisionModel"):
+                 "SamVisionModel", "DPTForDepthEstimation", "VisionEncoderDecoderModel", "MPNetModel", "SiglipVisionModel",
+                 "Qwen3ForCausalLM"):
         getattr(hf, name)
     return {"torch": torch.__version__, "torchvision": torchvision.__version__, "transformers": hf.__version__,
             "cuda": str(torch.version.cuda)}
@@ -257,12 +258,15 @@ def everything(run: Run, patience: float, eager: list[Program], compiled: list[P
 def chosen(only: str, unseen: str, also: str) -> list[list[Program]]:
     """Programs by how they are run: eager, compiled, for their traces."""
     if unseen:
-        kinds = {"blind": catalogue.blind, "fresh": catalogue.fresh, "untouched": catalogue.untouched}[unseen]()
+        kinds = {"blind": catalogue.blind, "fresh": catalogue.fresh, "untouched": catalogue.untouched,
+                 "sealed": catalogue.sealed}[unseen]()
         programs = kinds + [p for p in catalogue.everything() if p.name in also.split(",")]
         return [[p for p in programs if p.engine == engine] for engine in ("eager", "compile")] + [[]]
     words = [word for word in only.split(",") if word]
-    return [[p for p in part() if not words or any(word in p.name for word in words)]
-            for part in (catalogue.eager, catalogue.compiled, catalogue.retimed)]
+    if not words:
+        return [catalogue.eager(), catalogue.compiled(), catalogue.retimed()]
+    named = [p for p in catalogue.everything() if any(word in p.name for word in words)]
+    return [[p for p in named if p.engine == engine and not p.trace] for engine in ("eager", "compile")] + [[p for p in named if p.trace]]
 
 
 def main() -> None:
@@ -271,7 +275,7 @@ def main() -> None:
     parser.add_argument("--budget-seconds", type=float, default=560.0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", default="", help="names that contain one of these words, separated by commas")
-    parser.add_argument("--unseen", choices=("blind", "fresh", "untouched"), default="",
+    parser.add_argument("--unseen", choices=("blind", "fresh", "untouched", "sealed"), default="",
                         help="the kinds of one of the later sets, and those of --also")
     parser.add_argument("--also", default="", help="with --unseen: full names of other programs, separated by commas")
     parser.add_argument("--patience", type=float, default=COMPILE_PATIENCE, help="seconds the compiler may take")

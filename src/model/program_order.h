@@ -1,0 +1,33 @@
+// In which order Inductor runs the kernels of a graph: of four, the one whose buffers are expected to need the least
+// memory at once (PyTorch 2.11, torch/_inductor/memory.py, reorder_for_peak_memory).
+#pragma once
+
+#include <vector>
+
+#include "tilecast/units.h"
+
+namespace tilecast {
+
+struct PlannedBuffer {
+  Count bytes = 0;
+  int maker = -1;            // a kernel; -1: it is there before the graph and may be freed inside
+  std::vector<int> readers;  // kernels, each once
+  bool leaves = false;       // it outlives the graph
+};
+
+struct PlannedGraph {
+  std::vector<std::vector<int>> before;  // by kernel: those that have to run earlier, each once, in their order
+  std::vector<PlannedBuffer> buffers;
+};
+
+struct KernelOrder {
+  std::vector<int> kernels;
+  std::vector<Count>
+      memory;  // by step, as Inductor expects it: places that one buffer takes over from another are not counted in
+  Count peak = 0;
+};
+
+// Kernels are numbered as they come in the graph. Graphs too large to be planned keep that order.
+KernelOrder order_for_least_memory(const PlannedGraph& graph);
+
+}  // namespace tilecast
