@@ -352,7 +352,8 @@ class Described {
     if (d.prefill) l.pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
     else l.pools = {launch(d.pool, ServerRole::whole)};
     const WorkloadOptions w = query_.workload_at(d.rate);
-    l.bench = {w.input, w.output, d.rate, d.in_flight, w.requests, w.prefixes, w.prefix_tokens, w.seed, query_.slo};
+    l.bench = {w.input,    w.output,        d.rate, d.in_flight, w.requests,
+               w.prefixes, w.prefix_tokens, w.seed, query_.slo,  w.burstiness};
     if (d.in_flight > 0 && d.simulated) l.bench.requests = d.simulated->completed;
     if (query_.recorded.any()) {
       l.bench.rate = query_.requests_at(d.rate), l.bench.requests = static_cast<Count>(query_.recorded.requests.size());

@@ -211,6 +211,9 @@ TEST(ServeLaunch, BenchmarkAsksWhatWasSimulated) {
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--random-input-len 1024 \\\n  --random-output-len 128"));
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--request-rate 5 "));
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--goodput ttft:500"));
+  EXPECT_THAT(file_of(d, "bench.sh"), Not(HasSubstr("--burstiness")));
+  d.bench.burstiness = 0.5;
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--burstiness 0.5"));
   d.bench.prefixes = 4, d.bench.prefix_tokens = 512;
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--prefix-repetition-suffix-len 512"));
   d.bench.prefixes = 0, d.bench.in_flight = 64, d.bench.input.kind = LengthDistribution::Kind::lognormal;
