@@ -72,13 +72,6 @@ ChosenPath linear_path(const Gpu& gpu, const Format& format, const Launcher& eng
     weights.weight_bits = format.weight_bits;
     return {weights, engine};
   }
-  // With fixed scales the product is the one that engines were measured with, without the passes that find scales and
-  // quantise. Rows of fixed scales under their own name are of other libraries and cards.
-  if (format.id == FormatId::fp8_static && nvidia(gpu)) {
-    Format measured = format;
-    measured.name = named("fp8").name;
-    return {measured, engine};
-  }
   // TensorRT-LLM tunes these products as a server starts, among CUTLASS', cuBLASLt's and CuTe DSL's kernels (AutoTuner
   // of its PyTorch backend). AIConfigurator's collector timed one of them untuned: 20 us for sums of 8192 on B200,
   // be there 1280 columns or 10240, where CuTe DSL's take 10 to 14 under vLLM and SGLang.

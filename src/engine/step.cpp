@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "constants/engine.h"
 #include "engine/attention_kernel.h"
@@ -113,21 +114,40 @@ void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
   }
 }
 
-// A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times on H100 and H200,
-// where both were measured (AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
-// window the learned part asks for several times as much.
+// What a kernel takes at most by another that does all of its work and more; nothing where there is none such.
+// - A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times on H100 and
+// H200,
+//   where both were measured (AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
+//   window the learned part asks for several times as much.
+// - A product whose scales are fixed spares the passes that find scales and quantise. Engines were measured with those;
+//   products with fixed scales are other libraries' rows.
+struct NoLonger {
+  Kernel than;
+  double factor = 1;
+};
+std::optional<NoLonger> no_longer(const Kernel& kernel, const Gpu& gpu, const Context& context) {
+  if (const auto* decode = std::get_if<AttentionDecode>(&kernel.shape); decode && decode->window > 0) {
+    NoLonger whole{kernel, kWindowFactor};
+    std::get<AttentionDecode>(whole.than.shape).window = 0;
+    return whole;
+  }
+  const bool engines =
+      context.engine == Launcher::vllm || context.engine == Launcher::sglang || context.engine == Launcher::trtllm;
+  if (std::holds_alternative<Gemm>(kernel.shape) && kernel.format.id == FormatId::fp8_static && engines &&
+      gpu.vendor == Vendor::nvidia)
+    return NoLonger{{kernel.shape, *format_from("fp8")}};
+  return std::nullopt;
+}
 
 Result<Priced> price_call(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
                           const ModelSource* weights, Wanted wanted) {
   auto priced = price(kernel, gpu, context, method, weights, wanted);
-  const auto* decode = std::get_if<AttentionDecode>(&kernel.shape);
-  if (!priced || !decode || decode->window <= 0) return priced;
-  Kernel whole = kernel;
-  std::get<AttentionDecode>(whole.shape).window = 0;
-  const auto without = price(whole, gpu, context, method, weights, Wanted::time);
-  if (!without) return priced;
+  const auto most = priced ? no_longer(kernel, gpu, context) : std::nullopt;
+  if (!most) return priced;
+  const auto other = price(most->than, gpu, context, method, weights, Wanted::time);
+  if (!other) return priced;
   Estimate& e = priced->estimate;
-  const double longer = e.latency / (without->estimate.latency * kWindowFactor);
+  const double longer = e.latency / (other->estimate.latency * most->factor);
   if (longer > 1) {
     e.latency = e.latency / longer;
     e.interval = {e.interval.low / longer, e.interval.high / longer};
