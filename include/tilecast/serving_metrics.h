@@ -54,7 +54,7 @@ struct RequestRecord {
   bool unsent = false;     // a turn whose conversation broke off before
   std::int16_t group = 0;  // which of ServingMetrics::classes
   Count given = 0;         // tokens of its answer that came
-  Count hits = 0;  // tokens of its prompt that were found in the cache
+  Count hits = 0;          // tokens of its prompt that were found in the cache
   int preemptions = 0;
   Seconds sent, scheduled, first, last;  // of the last token
   bool served() const { return !refused && !cancelled && !unsent; }
@@ -114,14 +114,14 @@ struct ServingOutcome {
   Count refusals = 0;
   Count cancellations = 0;
   Count replicas = 0;
-  Count most_blocks = 0;           // held at once by one replica of those that decode
-  Count unfinished = 0;            // always 0
-  Count blocks_left = 0;           // held when all was over: 0, or something leaked
-  Seconds begin, end;              // of the first sending, of the last token
-  Seconds busy;                    // of all replicas together
-  std::optional<Watts> idle = {};  // what all GPUs together draw at rest; nothing where it is not known
-  float cache_peak = 0;            // share of the blocks in use in any step
-  double gpus = 0;                 // of all replicas; those of an autoscaled pool in the mean over the run
+  Count most_blocks = 0;                  // held at once by one replica of those that decode
+  Count unfinished = 0;                   // always 0
+  Count blocks_left = 0;                  // held when all was over: 0, or something leaked
+  Seconds begin, end;                     // of the first sending, of the last token
+  Seconds busy;                           // of all replicas together
+  std::optional<Watts> idle = {};         // what all GPUs together draw at rest; nothing where it is not known
+  float cache_peak = 0;                   // share of the blocks in use in any step
+  double gpus = 0;                        // of all replicas; those of an autoscaled pool in the mean over the run
   std::optional<FleetRecord> fleet = {};  // where replicas were started and stopped
   // Tokens whose keys came from the host and from a disk, and went there.
   std::array<Count, 2> loaded = {}, stored = {};
@@ -138,6 +138,8 @@ struct RequestClass {
   double share = 1;  // of the requests, over that of all classes
   int priority = 0;  // less is served first, where the scheduler looks at it
   Slo slo;
+  std::string input = {}, output = {};  // lengths of its own ("64", "uniform:1024:0.5"); empty: those of all requests
+  bool guided = false;                  // a grammar guides its answers: the host makes a mask for every token
 };
 
 struct ClassMetrics {
@@ -149,13 +151,13 @@ struct ClassMetrics {
 
 struct ServingMetrics {
   Count completed = 0, refused = 0;
-  Count cancelled = 0;  // by clients that had waited long enough
-  Count unsent = 0;     // turns of conversations that broke off
+  Count cancelled = 0;      // by clients that had waited long enough
+  Count unsent = 0;         // turns of conversations that broke off
   Count wasted_tokens = 0;  // of answers that were cancelled
-  double duration = 0;  // seconds
+  double duration = 0;      // seconds
   Count input_tokens = 0, output_tokens = 0;
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;
-  std::optional<double> goodput;  // requests a second that met every objective given
+  std::optional<double> goodput;     // requests a second that met every objective given
   std::optional<Count> missed = {};  // requests that did not, where objectives are given
   double gpu_hours = 0;              // that the GPUs were held for
   Summary ttft, tpot, itl, e2el, queue;
@@ -181,7 +183,7 @@ struct ServingMetrics {
 struct Slice {
   double time = 0;  // its middle, seconds
   double cache = 0, busy = 0, running = 0, waiting = 0;
-  double replicas = 0;  // that take requests, where an autoscaler starts and stops them
+  double replicas = 0;               // that take requests, where an autoscaler starts and stops them
   std::optional<double> watts = {};  // of all GPUs
 };
 std::vector<Slice> over_time(const ServingOutcome& outcome, int slices);

@@ -22,7 +22,7 @@ namespace {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-double median_error(const std::vector<EndToEndResult>& results, const Wanted& wanted) {
+double median_error(const std::vector<EndToEndResult>& results, const ResultFilter& wanted) {
   std::vector<double> errors;
   for (const EndToEndResult& r : results)
     if (wanted(r)) errors.push_back(r.error());

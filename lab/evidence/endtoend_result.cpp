@@ -28,7 +28,7 @@ ErrorSummary summary_of_errors(const std::vector<double>& ratios) {
   return s;
 }
 
-std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const Wanted& wanted) {
+std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const ResultFilter& wanted) {
   std::vector<double> ratios;
   for (const EndToEndResult& r : results)
     if (wanted(r)) ratios.push_back(r.ratio());

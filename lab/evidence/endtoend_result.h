@@ -59,8 +59,8 @@ struct ErrorSummary {
 ErrorSummary summary_of_errors(const std::vector<double>& ratios);
 
 // Results of one kind, their ratios.
-using Wanted = std::function<bool(const EndToEndResult&)>;
-std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const Wanted& wanted);
+using ResultFilter = std::function<bool(const EndToEndResult&)>;
+std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const ResultFilter& wanted);
 
 // How many rows of a source became cases and how many were left out, and why, as results that reports, CSV and JSON
 // carry along: source "SOURCE judged" and "SOURCE left out", the reason as detail, their number as the figure "rows".

@@ -11,6 +11,7 @@
 #include "api/serving_requests.h"
 #include "api/serving_text.h"
 #include "cluster/registry.h"
+#include "constants/serve.h"
 #include "engine/path.h"
 #include "gpu/registry.h"
 #include "model/library.h"
@@ -352,7 +353,8 @@ class Described {
     if (d.prefill) l.pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
     else l.pools = {launch(d.pool, ServerRole::whole)};
     const WorkloadOptions w = query_.workload_at(d.rate);
-    l.bench = {w.input, w.output, d.rate, d.in_flight, w.requests, w.prefixes, w.prefix_tokens, w.seed, query_.slo};
+    l.bench = {w.input,    w.output,        d.rate, d.in_flight, w.requests,
+               w.prefixes, w.prefix_tokens, w.seed, query_.slo,  w.burstiness};
     if (d.in_flight > 0 && d.simulated) l.bench.requests = d.simulated->completed;
     if (query_.recorded.any()) {
       l.bench.rate = query_.requests_at(d.rate), l.bench.requests = static_cast<Count>(query_.recorded.requests.size());
@@ -395,6 +397,24 @@ class Described {
   std::string checkpoint_, draft_checkpoint_;
 };
 
+// A best plan on a card that nobody measured is worth a second look at the best on one that somebody did. Finalists
+// stand in their order.
+void note_measured(const std::vector<PlannedServing>& finalists, std::size_t best, std::vector<std::string>& notes) {
+  const PlannedServing& first = finalists[best];
+  if (first.seen != Seen::no) return;
+  const auto measured = std::find_if(finalists.begin(), finalists.end(), [](const PlannedServing& p) {
+    return p.seen != Seen::no && p.meets && p.chance.value_or(1) >= constants::kPlanSure;
+  });
+  if (measured == finalists.end()) return;
+  std::string text = fmt::format(
+      "no measurement says how {} runs these kernels; first among cards that were measured: "
+      "{} x {}, {} {}",
+      first.gpu, measured->gpus, measured->gpu, name_of(measured->engine), measured->dtype);
+  if (measured->usd_per_hour) text += fmt::format(", ${:.2f} an hour", *measured->usd_per_hour);
+  if (measured->chance) text += fmt::format(", with a chance of {:.0f} %", 100 * *measured->chance);
+  notes.push_back(std::move(text));
+}
+
 }  // namespace
 
 Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
@@ -418,6 +438,7 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   result.unsuited = plan->unsuited, result.does_not_suit = plan->does_not_suit, result.classes = query->classes;
   result.too_large = plan->too_large, result.too_slow = plan->too_slow, result.too_dear = plan->too_dear;
   for (const PlannedDeployment& d : plan->finalists) result.finalists.push_back(described.deployment(d));
+  if (plan->best) note_measured(result.finalists, *plan->best, result.notes);
   result.front = plan->front, result.best = plan->best, result.breaks = plan->breaks;
   if (plan->nearest && !plan->best) result.nearest = described.deployment(*plan->nearest);
   if (plan->attainable) result.attainable = described.deployment(*plan->attainable);

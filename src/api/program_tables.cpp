@@ -7,12 +7,12 @@ namespace tilecast {
 namespace {
 
 // Kernels of one call of a use.
-struct CallCost {
+struct UseCost {
   Seconds time;
   Count launches = 0;
 };
-CallCost cost_of(const OperatorUse& use, const Program& program, const ProgramForecast& forecast) {
-  CallCost cost;
+UseCost cost_of(const OperatorUse& use, const Program& program, const ProgramForecast& forecast) {
+  UseCost cost;
   for (std::size_t i = use.first; i < use.first + use.kernels; ++i) {
     const Count each = program.calls[i].times / std::max<Count>(1, use.times);
     cost.time += forecast.calls[i].each * static_cast<double>(each);
@@ -67,7 +67,7 @@ void add_shares(ProgramStep& step, const ProgramFile& file, const RecordedProgra
   Shares phases, operators, classes, unknown;
   Seconds all, known;
   for (const OperatorUse& use : recorded.uses) {
-    const CallCost cost = cost_of(use, recorded.program, forecast);
+    const UseCost cost = cost_of(use, recorded.program, forecast);
     const Seconds time = cost.time * static_cast<double>(use.times);
     const std::string& name = use.fused.empty() ? file.operators[static_cast<std::size_t>(use.op)].name : use.fused;
     phases.add(file.phases[static_cast<std::size_t>(use.phase)], time, use.times, cost.launches * use.times);

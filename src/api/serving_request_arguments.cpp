@@ -50,10 +50,11 @@ void declare_clients(Declare& list, RequestQuery& q) {
        .example = "512",
        .least = 1,
        .most = kMostCount});
-  list.add(q.classes, {.name = "classes",
-                       .help = "kinds of requests with shares, priorities (less goes first) and objectives: "
-                               "name:share=..,priority=..,ttft=..;name:...",
-                       .example = "chat:share=0.8,priority=0,ttft=500ms;batch:share=0.2,priority=1"});
+  list.add(q.classes,
+           {.name = "classes",
+            .help = "kinds of requests with shares, priorities (less goes first), lengths, grammars and objectives: "
+                    "name:share=..,priority=..,output=..,guided=yes,ttft=..;name:...",
+            .example = "chat:share=0.8,priority=0,ttft=500ms;batch:share=0.2,priority=1"});
   list.add(q.scheduling, {.name = "scheduling-policy",
                           .help = "vllm: waiting requests by arrival or by priority",
                           .example = "priority",

@@ -33,6 +33,11 @@ Status set_of_class(RequestClass& c, const std::string& name, const std::string&
   if (name == "share" && number && *number >= kLeastShare && *number <= kMostShare) return c.share = *number, Ok{};
   if (name == "priority" && number && std::abs(*number) <= kMostPriority && *number == std::floor(*number))
     return c.priority = static_cast<int>(*number), Ok{};
+  if (name == "guided" && (value == "yes" || value == "no")) return c.guided = value == "yes", Ok{};
+  if (name == "input" || name == "output") {
+    if (auto lengths = lengths_from(value, "classes"); !lengths) return lengths.error();
+    return (name == "input" ? c.input : c.output) = value, Ok{};
+  }
   const auto time = duration_from(value);
   if (time && name == "ttft") return c.slo.ttft = *time, Ok{};
   if (time && name == "tpot") return c.slo.tpot = *time, Ok{};
@@ -133,6 +138,19 @@ Result<std::vector<RequestClass>> classes_from(const std::string& text) {
   return classes;
 }
 
+namespace {
+
+// What a trace recorded, and what a conversation has come to, is as long as it is.
+Status check_lengths_of(const std::vector<RequestClass>& classes, const SimulateQuery& q) {
+  const bool own =
+      std::any_of(classes.begin(), classes.end(), [](const RequestClass& c) { return !(c.input + c.output).empty(); });
+  if (!own || (q.trace.empty() && q.requests.turns.empty())) return Ok{};
+  return field_error("classes", "have lengths of their own where requests are drawn one by one",
+                     q.trace.empty() ? "no turns" : "no trace");
+}
+
+}  // namespace
+
 Result<AskedRequests> requests_from(const SimulateQuery& q, const std::vector<RequestClass>& classes,
                                     Count media_tokens, std::vector<std::string>& notes) {
   auto asked = q.trace.empty() ? drawn_requests(q) : recorded_requests(q, notes);
@@ -143,7 +161,9 @@ Result<AskedRequests> requests_from(const SimulateQuery& q, const std::vector<Re
       std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.priority != 0; });
   if (own_priorities && !classes.empty())
     notes.emplace_back("requests have the priorities that the trace says, not those of their classes");
+  if (auto fine = check_lengths_of(classes, q); !fine) return fine.error();
   if (auto fine = give_classes(requests, classes, q.trace.empty(), own_priorities, seed); !fine) return fine.error();
+  bound_answers(requests, q.requests.most_output.value_or(0));
   const bool own_adapters =
       std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.adapter >= 0; });
   if (own_adapters && q.requests.adapters == 0)

@@ -226,6 +226,14 @@ inline constexpr Number kNgramOnHost{"serve.ngram",
                                      assumed,
                                      "of a request: drafts looked up in what it has said so far",
                                      "an estimate: a pass over a few thousand token ids by compiled code"};
+inline constexpr Number kGuidedOnHost{
+    "serve.guided",
+    40,
+    "us",
+    assumed,
+    "of a request whose token a grammar guides: the mask of the tokens that may follow",
+    "at most that for JSON schemas in XGrammar's paper (arXiv 2411.15100); a step's masks are made one after the "
+    "other"};
 inline constexpr Number kHostLinkShare{
     "serve.host_link_share",
     0.8,

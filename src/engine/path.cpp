@@ -75,6 +75,11 @@ ChosenPath linear_path(const Gpu& gpu, const Format& format, const Launcher& eng
     weights.weight_bits = format.weight_bits;
     return {weights, engine};
   }
+  // TensorRT-LLM tunes these products as a server starts, among CUTLASS', cuBLASLt's and CuTe DSL's kernels (AutoTuner
+  // of its PyTorch backend). AIConfigurator's collector timed one of them untuned: 20 us for sums of 8192 on B200,
+  // be there 1280 columns or 10240, where CuTe DSL's take 10 to 14 under vLLM and SGLang.
+  if (format.id == FormatId::nvfp4 && blackwell(gpu) && engine == Launcher::trtllm)
+    return {format, Launcher::vllm, KernelSource::named("FlashInferCuteDslNvFp4LinearKernel")};
   return {format, engine};
 }
 

@@ -63,6 +63,13 @@ TEST(Path, NobodyServesWithTheSlowOne) {
   EXPECT_EQ(path("B200", "nvfp4", Launcher::trtllm).kernel_source, KernelSource::moe_torch_flow_min_latency);
   EXPECT_EQ(path("H100-SXM", "nvfp4", Launcher::vllm).format.name, "w4a16_mxfp4");
   EXPECT_EQ(path("H100-SXM", "bf16", Launcher::vllm).format.name, "bf16");
+  // Dense products that a server tunes as it starts, and the collector did not.
+  const auto product = [](const char* gpu, const char* format) {
+    return path_on(*find_gpu(gpu), Kernel{Gemm{}, *format_from(format)}, Launcher::trtllm).engine;
+  };
+  EXPECT_EQ(product("B200", "nvfp4"), Launcher::vllm);
+  EXPECT_EQ(product("B200", "fp8"), Launcher::trtllm);
+  EXPECT_EQ(product("RTX-PRO-6000-Blackwell-Server", "nvfp4"), Launcher::trtllm);
 }
 
 TEST(Path, NotesSayWhatRunsAndWhatIsFaster) {

@@ -1,9 +1,12 @@
 #include "engine/step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "constants/engine.h"
 #include "engine/attention_kernel.h"
@@ -12,6 +15,8 @@
 #include "engine/run_width.h"
 #include "estimate/power.h"
 #include "kernel/attention_decode.h"
+#include "kernel/gemm.h"
+#include "kernel/shape_text.h"
 
 namespace tilecast {
 
@@ -111,21 +116,39 @@ void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
   }
 }
 
-// A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times on H100 and H200,
-// where both were measured (AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
-// window the learned part asks for several times as much.
+// What a kernel takes at most by another that does all of its work and more; nothing where there is none such.
+// - A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times on H100 and H200,
+//   where both were measured (AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
+//   window the learned part asks for several times as much.
+// - A product whose scales are fixed spares the passes that find scales and quantise. Engines were measured with those;
+//   products with fixed scales are other libraries' rows.
+struct NoLonger {
+  Kernel than;
+  double factor = 1;
+};
+std::optional<NoLonger> no_longer(const Kernel& kernel, const Gpu& gpu, const Context& context) {
+  if (const auto* decode = kernel.shape.get_if<AttentionDecode>(); decode && decode->window > 0) {
+    NoLonger whole{kernel, kWindowFactor};
+    whole.than.shape.as<AttentionDecode>().window = 0;
+    return whole;
+  }
+  const bool engines =
+      context.engine == Launcher::vllm || context.engine == Launcher::sglang || context.engine == Launcher::trtllm;
+  if (kernel.shape.is<Gemm>() && kernel.format.id == FormatId::fp8_static && engines &&
+      gpu.vendor == Vendor::nvidia)
+    return NoLonger{{kernel.shape, *format_from("fp8")}};
+  return std::nullopt;
+}
 
 Result<Priced> price_call(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
-                          const ModelSource* weights) {
-  auto priced = price(kernel, gpu, context, method, weights);
-  const auto* decode = kernel.shape.get_if<AttentionDecode>();
-  if (!priced || !decode || decode->window <= 0) return priced;
-  Kernel whole = kernel;
-  whole.shape.as<AttentionDecode>().window = 0;
-  const auto without = price(whole, gpu, context, method, weights);
-  if (!without) return priced;
+                          const ModelSource* weights, Wanted wanted) {
+  auto priced = price(kernel, gpu, context, method, weights, wanted);
+  const auto most = priced ? no_longer(kernel, gpu, context) : std::nullopt;
+  if (!most) return priced;
+  const auto other = price(most->than, gpu, context, method, weights, Wanted::time);
+  if (!other) return priced;
   Estimate& e = priced->estimate;
-  const double longer = e.latency / (without->estimate.latency * kWindowFactor);
+  const double longer = e.latency / (other->estimate.latency * most->factor);
   if (longer > 1) {
     e.latency = e.latency / longer;
     e.interval = {e.interval.low / longer, e.interval.high / longer};
@@ -142,8 +165,9 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   RunAs as{call.kernel, call.context};
   const ChosenPath path = call.narrow ? narrow_path(gpu, call.kernel) : path_on(gpu, call.kernel, call.context.engine);
   as.kernel.format = path.format;
-  // Who wrote the input quantised it already.
-  if (call.kernel.format.quantise == Quantise::none) as.kernel.format.quantise = Quantise::none;
+  // Who wrote the input quantised it already; another engine's product is timed with its own way of doing that.
+  const bool elsewhere = std::holds_alternative<Gemm>(call.kernel.shape) && path.engine != call.context.engine;
+  if (call.kernel.format.quantise == Quantise::none && !elsewhere) as.kernel.format.quantise = Quantise::none;
   as.context.engine = path.engine;
   KernelSource& source = as.context.kernel_source;
   if (source.empty()) source = path.kernel_source;
@@ -155,48 +179,88 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   return as;
 }
 
+// Where a call runs, and how it is forecast.
+struct Pricing {
+  const Gpu& gpu;
+  Method method;
+  const ModelSource* weights;
+  bool rocm_2024;
+  Wanted wanted = Wanted::all;
+};
+
+// One call on a card that the rest of its step leaves cool. Errors name it.
+Result<CallForecast> forecast_call(const KernelCall& call, const Pricing& p) {
+  if (call.turns && multiplies_any_layout(p.gpu)) return CallForecast{};  // nothing to transpose for
+  const RunAs as = run_as(call, p.gpu, p.rocm_2024);
+  auto priced = price_call(as.kernel, p.gpu, as.context, p.method, p.weights, p.wanted);
+  if (!priced) {
+    Error failure = std::move(priced).error();
+    failure.place = call.name;
+    return failure;
+  }
+  const Estimate& e = priced->estimate;
+  Bytes moved;
+  for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
+  Seconds latency = e.latency * call.longer;
+  if (p.gpu.tensor_generation() == TensorGeneration::wgmma) latency = latency * call.wgmma_longer;
+  if (p.rocm_2024) latency = std::max(latency, untuned_product(call.kernel, p.gpu));
+  const double longer = e.latency > seconds(0) ? latency / e.latency : 1;
+  const Interval interval{e.interval.low * longer, e.interval.high * longer};
+  // A well-tuned kernel is none of the older ones that `longer` stands for.
+  CallForecast forecast{latency, interval, e.ceiling, e.bound, e.limited_by, e.seen,
+                        latency, {},       1,         moved,   e.shared,     as.kernel.format.name};
+  set_work(forecast, e);
+  return forecast;
+}
+
+// All that a call's cost depends on beside the GPU and the method.
+std::string cost_key(const KernelCall& call, const Program& program) {
+  const Format& f = call.kernel.format;
+  const Context& c = call.context;
+  std::string key = fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|", static_cast<int>(program.engine),
+      static_cast<int>(program.era), call.kernel.shape.index(), f.name, static_cast<int>(f.math),
+      static_cast<int>(f.accumulate), f.weight_bits, f.activation_bits, static_cast<int>(f.output),
+      static_cast<int>(f.quantise), f.unpack_weights, static_cast<int>(c.runtime), static_cast<int>(c.warmth),
+      c.weight_copies, c.activation_copies, c.engine.text(), c.kernel_source.text(), static_cast<int>(c.run),
+      call.longer, call.wgmma_longer, (call.narrow ? 1 : 0) + (call.turns ? 2 : 0));
+  append_dims(key, call.kernel.shape);
+  return key;
+}
+
 }  // namespace
+
+Result<std::vector<CallCost>> call_costs(const Program& program, const Gpu& gpu, Method method,
+                                         const ModelSource* weights, KnownCosts* known) {
+  const Pricing pricing{gpu, method, weights, is_rocm_2024(program, gpu), Wanted::time};
+  const Seconds switching = host_on(gpu, program).switching;
+  std::vector<CallCost> costs;
+  costs.reserve(program.calls.size());
+  for (const KernelCall& call : program.calls) {
+    std::string key = known ? cost_key(call, program) : std::string();
+    if (known)
+      if (const auto at = known->find(key); at != known->end()) {
+        costs.push_back(at->second);
+        continue;
+      }
+    auto forecast = forecast_call(call, pricing);
+    if (!forecast) return std::move(forecast).error();
+    costs.push_back({forecast->unheated + switching, forecast->work, forecast->clock});
+    if (known) known->emplace(std::move(key), costs.back());
+  }
+  return costs;
+}
 
 Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                       const ModelSource* weights) {
   ProgramForecast step;
   step.calls.reserve(program.calls.size());
-  const bool rocm_2024 = is_rocm_2024(program, gpu);
+  const Pricing pricing{gpu, method, weights, is_rocm_2024(program, gpu)};
   const HostCost host = host_on(gpu, program);
   for (const KernelCall& call : program.calls) {
-    if (call.turns && multiplies_any_layout(gpu)) {  // nothing to transpose for
-      step.calls.emplace_back();
-      continue;
-    }
-    const RunAs as = run_as(call, gpu, rocm_2024);
-    auto priced = price_call(as.kernel, gpu, as.context, method, weights);
-    if (!priced) {
-      Error failure = std::move(priced).error();
-      failure.place = call.name;
-      return failure;
-    }
-    const Estimate& e = priced->estimate;
-    Bytes moved;
-    for (const LaunchEstimate& launch : e.launches) moved += launch.traffic.total();
-    Seconds latency = e.latency * call.longer;
-    if (gpu.tensor_generation() == TensorGeneration::wgmma) latency = latency * call.wgmma_longer;
-    if (rocm_2024) latency = std::max(latency, untuned_product(call.kernel, gpu));
-    const double longer = e.latency > seconds(0) ? latency / e.latency : 1;
-    const Interval interval{e.interval.low * longer, e.interval.high * longer};
-    // A well-tuned kernel is none of the older ones that `longer` stands for.
-    step.calls.push_back({latency,
-                          interval,
-                          e.ceiling,
-                          e.bound,
-                          e.limited_by,
-                          e.seen,
-                          latency,
-                          {},
-                          1,
-                          moved,
-                          e.shared,
-                          as.kernel.format.name});
-    set_work(step.calls.back(), e);
+    auto forecast = forecast_call(call, pricing);
+    if (!forecast) return std::move(forecast).error();
+    step.calls.push_back(*forecast);
   }
   if (method == Method::tilecast || method == Method::analytic) warm_up(step, program, gpu);
   for (CallForecast& c : step.calls) {

@@ -1,6 +1,8 @@
 // How long a program takes on a GPU: one step of a model.
 #pragma once
 
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/engine.h"
@@ -39,6 +41,19 @@ struct ProgramForecast {
 // `sequences` is the number of requests in the batch, for the host's work on each. Errors name the call.
 Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                       const ModelSource* weights);
+
+// What a call takes of a step, whatever the rest of it: of CallForecast the fields of the same names.
+struct CallCost {
+  Seconds unheated;
+  PowerWork work;
+  double clock = 1;
+};
+// Costs by kernel, of calls on one GPU by one method: many steps, layouts and formats have most kernels in common.
+using KnownCosts = std::unordered_map<std::string, CallCost>;
+// One for each call of the program; intervals and ceilings are not worked out. Looked up in `known` first and added to
+// it, where it is given.
+Result<std::vector<CallCost>> call_costs(const Program& program, const Gpu& gpu, Method method,
+                                         const ModelSource* weights, KnownCosts* known = nullptr);
 
 // The interval of a sum whose parts err together: what kernels share of a card, a source and a protocol adds up, the
 // rest is joined by how much it is alike within a family and between families (docs/method.md).

@@ -357,11 +357,16 @@ Prepared prepare(const LearnedInput& given, const Standing& standing) {
   return {base, relative_features(input.raw, base, standing.code, standing.card_index, standing.source_index)};
 }
 
-LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, const Standing& standing) {
+LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, const Standing& standing, Wanted wanted) {
   const LearnedInput& input = alone(given, standing);
   const Prepared p = prepare(input, standing);
   const float trust = standing.domain ? standing.domain->trust(p.features) : 1.0f;
   const float median = trust * standing.forest->predict(p.features.row());
+  if (wanted == Wanted::time) {
+    const Seconds time = time_at(input, p.base, median);
+    const LearnedTime alike = with_host({time, time, time, time}, given, standing);
+    return standing.calibration ? calibrated(alike, input, standing) : alike;
+  }
   const bool well_known = standing.known() && !standing.guessed && !standing.domain;
   const Spread& spread = well_known ? model.seen_spread : model.unseen_spread;
   const auto time = [&](float log) { return time_at(input, p.base, log); };
@@ -460,11 +465,11 @@ Estimate calibrated(const Estimate& analytic, const Kernel& kernel, const Plan& 
 }
 
 Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
-                   const Gpu& gpu, const Context& context, bool guessed) {
+                   const Gpu& gpu, const Context& context, bool guessed, Wanted wanted) {
   Standing standing = standing_of(model, context, gpu);
   standing.guessed = guessed;
   if (guessed) standing.kernel_known = false;
-  const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing);
+  const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing, wanted);
   Estimate e = with_time(analytic, t, standing.seen);
   e.method = Method::tilecast;
   return e;

@@ -148,12 +148,17 @@ struct Prepared {
 };
 Prepared prepare(const LearnedInput& input, const Standing& standing);
 
+// What is asked of a kernel: everything, or how long it takes and no more, which is a quarter of the work.
+enum class Wanted : std::uint8_t { all, time };
+
 struct LearnedTime {
   Seconds median, low, high, ceiling;
   Width shared = {};  // with all kernels of its family (estimate/width.h)
   Width own = {};     // ... what rows like it leave over, before doubts join it
 };
-LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing);
+// `Wanted::time`: the median stands for the ends and the ceiling, whose forests are not asked.
+LearnedTime learned_time(const FamilyModel& model, const LearnedInput& input, const Standing& standing,
+                         Wanted wanted = Wanted::all);
 
 // Medians only, of many kernels at once.
 void learned_times(std::span<const LearnedInput> inputs, const Standing& standing, std::span<Seconds> out);
@@ -167,6 +172,6 @@ Estimate calibrated(const Estimate& analytic, const Kernel& kernel, const Plan& 
 // The analytic estimate corrected: latency, interval, ceiling and seen are the model's; launches keep their shares of
 // the whole.
 Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Kernel& kernel, const Plan& plan,
-                   const Gpu& gpu, const Context& context, bool guessed = false);
+                   const Gpu& gpu, const Context& context, bool guessed = false, Wanted wanted = Wanted::all);
 
 }  // namespace tilecast

@@ -14,6 +14,6 @@ struct Priced {
 // `weights` may be null: nothing learned is used then. Methods with weights of their own get their frame only
 // (estimate/estimate.h).
 Result<Priced> price(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
-                     const ModelSource* weights);
+                     const ModelSource* weights, Wanted wanted = Wanted::all);
 
 }  // namespace tilecast

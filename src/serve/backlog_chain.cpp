@@ -6,16 +6,27 @@
 namespace tilecast {
 namespace {
 
+// log(k!)
+double log_factorial(Count k) {
+  static const std::vector<double> small = [] {
+    std::vector<double> values(4096);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::lgamma(static_cast<double>(i) + 1);
+    return values;
+  }();
+  const auto i = static_cast<std::size_t>(k);
+  return i < small.size() ? small[i] : std::lgamma(static_cast<double>(k) + 1);
+}
+
 // Prompts that come to one of `replicas` in turn while `mean` come to each: K is Poisson over all of them, and a
 // replica gets K / replicas, rounded down or up by whose turn it is.
 std::vector<double> arrivals(double mean, Count replicas) {
   const auto r = static_cast<double>(replicas);
   const double all = mean * r;
   const auto most = static_cast<Count>(all + 7 * std::sqrt(all) + 8);
+  const double log_all = std::log(std::max(all, 1e-300));
   std::vector<double> shares(static_cast<std::size_t>(most / replicas) + 2, 0.0);
   for (Count k = 0; k <= most; ++k) {
-    const double p = std::exp(static_cast<double>(k) * std::log(std::max(all, 1e-300)) - all -
-                              std::lgamma(static_cast<double>(k) + 1));
+    const double p = std::exp(static_cast<double>(k) * log_all - all - log_factorial(k));
     const double up = static_cast<double>(k % replicas) / r;
     shares[static_cast<std::size_t>(k / replicas)] += p * (1 - up);
     shares[static_cast<std::size_t>(k / replicas) + 1] += p * up;

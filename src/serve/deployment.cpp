@@ -114,7 +114,8 @@ Result<MemoryNeed> fullest_profile(const DeploymentOptions& o, const Workload& p
 
 }  // namespace
 
-Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const ModelSource* weights) {
+Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const ModelSource* weights,
+                                const std::shared_ptr<KnownCosts>& known) {
   const Gpu& gpu = o.spread ? o.spread->cluster.gpu : o.gpu;
   const ModelSpec model = o.spread ? rank_spec(o.model, o.spread->layout) : o.model;
   RankProfile rank;
@@ -127,8 +128,8 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   const double layers = o.spread ? largest_stage(o.model, o.spread->layout) / o.spread->variants.decode_cp : 1;
   rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_tokens_of(o), layers);
   rank.launches = operators_of(model, o.engine.kind);
-  rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights, o.experts_kernel)
-                         : price_on(o.model, o.engine, o.gpu, method, weights, o.experts_kernel);
+  rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights, o.experts_kernel, known)
+                         : price_on(o.model, o.engine, o.gpu, method, weights, o.experts_kernel, known);
   return rank;
 }
 

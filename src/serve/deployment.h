@@ -72,8 +72,8 @@ struct Deployment {
 // `layers`: the share of them that a rank holds.
 KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count block_tokens, double layers = 1);
 // Whether the engine finds prefixes again by default. SGLang keeps states of linear attention with them
-// (MambaRadixCache). vLLM has it off for such models since 0.10.2 (pull request 23716; on again from August 2026, 50991,
-// in blocks of hundreds of tokens); TensorRT-LLM's reuse is of keys and values.
+// (MambaRadixCache). vLLM has it off for such models since 0.10.2 (pull request 23716; on again from August 2026,
+// 50991, in blocks of hundreds of tokens); TensorRT-LLM's reuse is of keys and values.
 bool reuses_prefixes(EngineKind engine, const KvGeometry& geometry);
 Count block_tokens_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
@@ -83,7 +83,9 @@ CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits
 KvOffload offload_of(const DeploymentOptions& options, const PoolOptions& pool);
 
 // The model on one GPU, or a rank's share of it over several. `weights`: what was learned, null for methods without.
-Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights);
+// `known`: costs of kernels that deployments on the same GPU share, as price_on() takes them.
+Result<RankProfile> whole_model(const DeploymentOptions& options, Method method, const ModelSource* weights,
+                                const std::shared_ptr<KnownCosts>& known = nullptr);
 // Refuses engines and models that do not serve, and what does not fit. `steps` may be those of another deployment with
 // the same model, engine, format and GPU; else they are made.
 Result<Deployment> deploy(const DeploymentOptions& options, RankProfile rank,

@@ -113,7 +113,7 @@ Status equip_adapters(Deployment& d, const DeploymentOptions& o, const FeatureOp
                                                  const CallWanted& wanted) -> Result<std::vector<CallTime>> {
     auto program = adapter_program(o, workload, rank);
     if (!program) return std::move(program).error();
-    return call_times(*std::move(program), gpu, workload.sequences(), method, weights, wanted);
+    return call_times(*std::move(program), gpu, method, weights, nullptr, wanted);
   };
   auto made = StepTable::make(std::move(pricer), 0);
   if (!made) return std::move(made).error();

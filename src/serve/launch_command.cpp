@@ -237,7 +237,11 @@ RouterLaunch nginx(const std::vector<ServerPlace>& places, Router router) {
   r.config_name = "nginx.conf";
   r.config =
       "worker_processes auto;\nerror_log stderr;\npid /tmp/tilecast-nginx.pid;\n"
-      "events {\n  worker_connections 16384;\n}\nhttp {\n  access_log off;\n  upstream servers {\n";
+      "events {\n  worker_connections 16384;\n}\nhttp {\n  access_log off;\n";
+  // Anyone may start it: the folders it is built with are root's.
+  for (const char* part : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"})
+    r.config += fmt::format("  {0}_temp_path /tmp/tilecast-nginx-{0};\n", part);
+  r.config += "  upstream servers {\n";
   if (router == Router::least_loaded) r.config += "    least_conn;\n";
   if (router == Router::power_of_two) r.config += "    random two least_conn;\n";
   for (const ServerPlace& p : places) r.config += fmt::format("    server {}:{};\n", head_of(p), p.port);

@@ -69,7 +69,8 @@ struct BenchLoad {
   Count prefixes = 0, prefix_tokens = 0;
   std::uint64_t seed = 0;
   Slo slo;
-  bool alike = true;  // no trace, conversations, classes, adapters or images, which the client does not send
+  double burstiness = 1;  // of arrivals at the rate; 1: Poisson
+  bool alike = true;      // no trace, conversations, classes, adapters or images, which the client does not send
 };
 
 struct DeploymentLaunch {

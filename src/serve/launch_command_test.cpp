@@ -176,6 +176,25 @@ TEST(ServeLaunch, TensorRtLlmOverSeveralNodesIsAnMpiJob) {
               HasSubstr("name: tilecast\nspec:\n  selector:\n    app: tilecast-server-0-head\n"));
 }
 
+// A router reads no checkpoint, so no token; nginx keeps its files where anyone may write; pods find their node's
+// checkpoints again.
+TEST(ServeLaunch, EachPartGetsWhatItNeeds) {
+  const DeploymentLaunch d = launch_of({options_of(EngineKind::vllm, 1, 2)});
+  const std::string compose = file_of(d, "compose.yaml");
+  const std::size_t router = compose.find("  router:");
+  ASSERT_NE(router, std::string::npos);
+  EXPECT_THAT(compose.substr(0, router), HasSubstr("HF_TOKEN"));
+  EXPECT_THAT(compose.substr(router), Not(HasSubstr("environment")));
+  EXPECT_THAT(file_of(d, "nginx.conf"), HasSubstr("  client_body_temp_path /tmp/tilecast-nginx-client_body;\n"));
+  LaunchOptions nodes = options_of(EngineKind::trtllm, 8, 1);
+  nodes.layout.pp = 2;
+  for (const DeploymentLaunch& each : {d, launch_of({nodes})}) {
+    const std::string kubernetes = file_of(each, "kubernetes.yaml");
+    EXPECT_THAT(kubernetes, HasSubstr("mountPath: /root/.cache/huggingface\n"));
+    EXPECT_THAT(kubernetes, HasSubstr("path: /var/cache/huggingface\n"));
+  }
+}
+
 TEST(ServeLaunch, EveryServerReachesTheRouter) {
   for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
     const DeploymentLaunch d = apart(engine, 3, 2);
@@ -211,6 +230,9 @@ TEST(ServeLaunch, BenchmarkAsksWhatWasSimulated) {
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--random-input-len 1024 \\\n  --random-output-len 128"));
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--request-rate 5 "));
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--goodput ttft:500"));
+  EXPECT_THAT(file_of(d, "bench.sh"), Not(HasSubstr("--burstiness")));
+  d.bench.burstiness = 0.5;
+  EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--burstiness 0.5"));
   d.bench.prefixes = 4, d.bench.prefix_tokens = 512;
   EXPECT_THAT(file_of(d, "bench.sh"), HasSubstr("--prefix-repetition-suffix-len 512"));
   d.bench.prefixes = 0, d.bench.in_flight = 64, d.bench.input.kind = LengthDistribution::Kind::lognormal;

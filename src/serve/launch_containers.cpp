@@ -32,12 +32,13 @@ std::string compose_devices(const LaunchOptions& o, const ServerPlace& p) {
 }
 
 std::string compose_service(const std::string& name, const std::string& image, const LaunchCommand& command,
-                            const FillPlace& fill, int node, int hosts) {
+                            const FillPlace& fill, int node, int hosts, bool reads_weights) {
   std::string text = fmt::format("  {}:\n    image: {}\n", name, yaml_string(image));
   if (hosts > 1) text += fmt::format("    profiles: [\"host{}\"]\n", node);
   text += "    network_mode: host\n    ipc: host\n    restart: unless-stopped\n";
   text += fmt::format("    entrypoint: {}\n    command: []\n", compose_list(command.words, fill));
-  text += "    environment:\n      HF_TOKEN: \"${HF_TOKEN:-}\"\n";
+  if (reads_weights || !command.environment.empty()) text += "    environment:\n";
+  if (reads_weights) text += "      HF_TOKEN: \"${HF_TOKEN:-}\"\n";
   for (const auto& [key, value] : command.environment)
     text += fmt::format("      {}: {}\n", key, compose_string(value, fill));
   return text;
@@ -64,7 +65,7 @@ std::string compose_server(const DeploymentLaunch& d, const std::vector<ServerPl
   const std::string name =
       fmt::format("{}-{}{}", name_of(o.role), p.index, p.nodes > 1 ? fmt::format("-rank-{}", rank) : "");
   return compose_service(name, image_of(o), c, in_compose(places, p.node + rank, "/plan"), p.node + rank,
-                         host_count(places)) +
+                         host_count(places), true) +
          compose_volumes(o.model) + compose_devices(o, p);
 }
 
@@ -92,7 +93,7 @@ std::string compose_router(const DeploymentLaunch& d, const std::vector<ServerPl
     c.words = {"bash", "-c", script};
   }
   if (r.image.starts_with("nginx") && fills) c.words.front() = "sh";
-  return compose_service("router", r.image, c, fill, 0, hosts) + "    volumes:\n      - \"./:/plan:ro\"\n";
+  return compose_service("router", r.image, c, fill, 0, hosts, false) + "    volumes:\n      - \"./:/plan:ro\"\n";
 }
 
 // ---- Kubernetes
@@ -172,8 +173,12 @@ std::string pool_manifest(const LaunchOptions& o, const ServerPlace& p) {
                       o.amd ? "amd" : "nvidia", p.gpus);
   return text +
          "          volumeMounts:\n            - name: shared-memory\n              mountPath: /dev/shm\n"
+         "            - name: checkpoints\n              mountPath: /root/.cache/huggingface\n"
          "            - name: plan\n              mountPath: /plan\n"
          "      volumes:\n        - name: shared-memory\n          emptyDir:\n            medium: Memory\n"
+         // A pod that starts again finds what it, or another of its node, has fetched.
+         "        - name: checkpoints\n          hostPath:\n            path: /var/cache/huggingface\n"
+         "            type: DirectoryOrCreate\n"
          "        - name: plan\n          configMap:\n            name: tilecast-plan\n";
 }
 
@@ -246,7 +251,8 @@ std::string kubernetes_file(const DeploymentLaunch& d) {
   for (const ServerPlace& p : places) mpi = mpi || runs_under_mpi(d.pools[p.pool], p);
   if (mpi)
     text +=
-        "# Servers over several nodes are MPIJobs: MPI Operator 0.6.0 has to be installed, and the image needs sshd for\n"
+        "# Servers over several nodes are MPIJobs: MPI Operator 0.6.0 has to be installed, and the image needs sshd "
+        "for\n"
         "# its workers.\n";
   text += config_map(d, places);
   std::size_t next_pool = 0;

@@ -149,6 +149,7 @@ std::string bench_script(const DeploymentLaunch& d) {
   words.emplace_back("--ignore-eos");
   add("--num-prompts", fmt::format("{}", b.requests));
   add("--request-rate", b.in_flight > 0 ? "inf" : fmt::format("{:g}", b.rate));
+  if (b.in_flight == 0 && b.burstiness != 1) add("--burstiness", fmt::format("{:g}", b.burstiness));
   if (b.in_flight > 0) add("--max-concurrency", fmt::format("{}", b.in_flight));
   add("--seed", fmt::format("{}", b.seed));
   add("--percentile-metrics", "ttft,tpot,itl,e2el"), add("--metric-percentiles", "50,90,99");

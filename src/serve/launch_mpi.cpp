@@ -24,9 +24,9 @@ std::string mpi_script(const LaunchOptions& o, const ServerPlace& p) {
 
 // A pod that has a node's GPUs; `script` empty: it waits for mpirun.
 std::string mpi_pod(const LaunchOptions& o, const ServerPlace& p, const std::string& app, const std::string& script) {
-  std::string text = fmt::format(
-      "metadata:\n  labels:\n    app: {}\nspec:\n  containers:\n    - name: server\n      image: {}\n", app,
-      yaml_string(image_of(o)));
+  std::string text =
+      fmt::format("metadata:\n  labels:\n    app: {}\nspec:\n  containers:\n    - name: server\n      image: {}\n", app,
+                  yaml_string(image_of(o)));
   if (!script.empty())
     text += fmt::format("      command: [\"bash\", \"-c\"]\n      args:\n        - |\n{}", indented(script, 10));
   text +=
@@ -36,8 +36,11 @@ std::string mpi_pod(const LaunchOptions& o, const ServerPlace& p, const std::str
   return text + fmt::format(
                     "      resources:\n        limits:\n          {}.com/gpu: {}\n"
                     "      volumeMounts:\n        - name: shared-memory\n          mountPath: /dev/shm\n"
+                    "        - name: checkpoints\n          mountPath: /root/.cache/huggingface\n"
                     "        - name: plan\n          mountPath: /plan\n"
                     "  volumes:\n    - name: shared-memory\n      emptyDir:\n        medium: Memory\n"
+                    "    - name: checkpoints\n      hostPath:\n        path: /var/cache/huggingface\n"
+                    "        type: DirectoryOrCreate\n"
                     "    - name: plan\n      configMap:\n        name: tilecast-plan\n",
                     o.amd ? "amd" : "nvidia", p.gpus);
 }

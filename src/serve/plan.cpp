@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "constants/serve.h"
 #include "serve/plan_candidates.h"
@@ -23,6 +24,7 @@ constexpr std::size_t kMostJudged = 24;
 // and leave no place for others.
 constexpr int kMostUnsure = 3;
 constexpr double kMoreRoom = 0.1;
+constexpr int kMostMeasured = 4;  // tried on cards that somebody measured, where the best rests on none
 struct UnsurePlans {
   int judged = 0;
   double most_room = -1;  // of their steady states to the SLO
@@ -53,6 +55,7 @@ class Search {
     candidates_ = std::move(candidates).best();
     if (auto done = judge_finalists(); !done) return done.error();
     rank();
+    if (auto done = judge_measured(); !done) return done.error();
     if (auto done = plan_.best ? find_break() : find_attainable(); !done) return done.error();
     if (q_.pictures) {
       auto pictures = plan_pictures(q_, setups_, judge_, plan_.best ? &plan_.finalists[*plan_.best] : nullptr);
@@ -111,6 +114,32 @@ class Search {
       if (met == 0 && plan_.finalists.size() + 1 == most) drop_one();
       if (!report(0.75 + 0.2 * static_cast<double>(i + 1) / static_cast<double>(candidates_.size()))) return stopped();
     }
+    return Ok{};
+  }
+  // Where no measurement says how the best one's card runs its kernels, the best that rests on some is simulated too:
+  // whoever buys may want to pay for that.
+  Status judge_measured() {
+    const auto measured = [](const PlannedDeployment& d) { return d.seen != Seen::no; };
+    if (!plan_.best || !asks_for_chance() || measured(plan_.finalists[*plan_.best])) return Ok{};
+    std::set<std::size_t> unmeasured;
+    for (const PlannedDeployment& d : plan_.finalists) {
+      if (measured(d) && sure(d)) return Ok{};
+      if (!measured(d)) unmeasured.insert(d.pool.setup->offer);
+    }
+    int tried = 0;
+    for (PlannedDeployment& d : candidates_) {
+      if (!d.pool.setup || unmeasured.count(d.pool.setup->offer) > 0) continue;  // judged, or as little known
+      if (tried++ == kMostMeasured) break;
+      if (auto done = resize(d); !done) return done;
+      if (known(d)) continue;
+      if (auto done = judge(d); !done) return done;
+      if (!measured(d)) unmeasured.insert(d.pool.setup->offer);
+      const bool found = measured(d) && sure(d);
+      plan_.finalists.push_back(std::move(d));
+      if (found) break;
+    }
+    plan_.front.clear(), plan_.best.reset();
+    rank();
     return Ok{};
   }
   // A steady state knows nothing of bursts, of histories that a cache loses, and of who is served first: where requests

@@ -109,11 +109,11 @@ SteadyLoad steady_load_of(const PlanRequests& recorded, Statistic statistic) {
   SteadyLoad load;
   Mean input, output;
   std::set<std::int32_t> adapters;
-  Count media = 0;
+  Count media = 0, guided = 0;
   for (const Request& r : recorded.requests) {
     input.add(r.input), output.add(r.output);
     if (r.adapter >= 0) adapters.insert(r.adapter);
-    media += r.fresh_media;
+    media += r.fresh_media, guided += r.guided;
   }
   const auto number = static_cast<double>(recorded.requests.size());
   load.input = input.lengths(), load.output = output.lengths();
@@ -121,7 +121,7 @@ SteadyLoad steady_load_of(const PlanRequests& recorded, Statistic statistic) {
   load.cached =
       std::clamp<Count>(std::llround(found_again(recorded.requests, recorded.paths).mean()), 0, load.input.mean - 1);
   load.adapters = static_cast<Count>(adapters.size());
-  load.media = static_cast<double>(media) / number;
+  load.media = static_cast<double>(media) / number, load.guided = static_cast<double>(guided) / number;
   return load;
 }
 

@@ -138,6 +138,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
   ServeSetups setups;
   const GpuOffer& offer = query.gpus[index];
   const std::vector<RankLayout> layouts = wanted_layouts(query, offer);
+  const auto kernels = std::make_shared<KnownCosts>();
   for (const EngineKind engine : query.engines) {
     if (engine == EngineKind::trtllm && offer.gpu.vendor != Vendor::nvidia) continue;
     for (const Formats& formats : formats_for(query, offer.gpu, engine))
@@ -157,7 +158,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
         for (const LimitChoice& limits : limit_choices(engine, query)) {
           options.max_sequences = limits.max_sequences, options.max_tokens = limits.max_tokens;
           options.chunk = limits.chunk, options.chunked_prefill = limits.chunked_prefill;
-          auto rank = whole_model(options, method, weights);
+          auto rank = whole_model(options, method, weights, kernels);
           if (!rank) return std::move(rank).error();
           auto deployed = deploy(options, *std::move(rank), known);
           if (!deployed) {

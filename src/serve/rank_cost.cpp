@@ -45,11 +45,12 @@ Status add_exchanges(const Graph& graph, const ExchangeSetting& setting, const C
 }  // namespace
 
 StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
-                      const ModelSource* weights, const KernelSource& experts_kernel) {
+                      const ModelSource* weights, const KernelSource& experts_kernel,
+                      std::shared_ptr<KnownCosts> known) {
   StepPricer pricer = price_on(model, engine, spread.cluster.gpu, method, weights);  // its power
   pricer.calls = [run = Run{model, {}, std::move(engine), {}}, model, spread = std::move(spread), method, weights,
-                  experts_kernel](const Workload& workload,
-                                  const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
+                  experts_kernel,
+                  known](const Workload& workload, const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto graph = rank_graph(model, spread.layout, workload);
     if (!graph) return std::move(graph).error();
@@ -59,8 +60,7 @@ StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, 
     if (auto fine = spread_copies(prepared->program, spread.variants.redundant, run.engine.routing); !fine)
       return std::move(fine).error();
     share_keys(prepared->program, spread.variants.decode_cp);
-    auto calls =
-        call_times(std::move(prepared->program), spread.cluster.gpu, workload.sequences(), method, weights, wanted);
+    auto calls = call_times(std::move(prepared->program), spread.cluster.gpu, method, weights, known.get(), wanted);
     if (!calls) return calls;
     const ExchangeSetting setting{model,      spread.layout, workload,
                                   run.engine, run.training,  spread.cluster.gpus_per_node};

@@ -17,7 +17,8 @@ struct RankSpread {
 // The workload of a step is one data parallel rank's. Pipeline stages follow each other: a step is their sum, with the
 // messages between them.
 StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, Method method,
-                      const ModelSource* weights, const KernelSource& experts_kernel = {});
+                      const ModelSource* weights, const KernelSource& experts_kernel = {},
+                      std::shared_ptr<KnownCosts> known = nullptr);
 
 // The largest stage's share of the layers, 1 without a pipeline: how long a step keeps a stage from taking the next.
 double largest_stage(const ModelSpec& model, const RankLayout& layout);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "constants/serve.h"
 #include "serve/scheduler.h"
 
 namespace tilecast {
@@ -16,7 +17,8 @@ StepExtra extra_of(const RequestFeatures& f, const StepBatch& batch) {
   if (batch.adapters > 0 && f.adapters) add(f.adapters);
   if (f.drafts) add(f.drafts);
   if (batch.encodes > 0 && f.encoder) add(f.encoder);
-  extra.host = f.draft_on_host * static_cast<double>(batch.decodes);
+  extra.host = f.draft_on_host * static_cast<double>(batch.decodes) +
+               microseconds(constants::kGuidedOnHost) * static_cast<double>(batch.guided);
   extra.before = f.adapter_swap * static_cast<double>(batch.swaps);
   return extra;
 }

@@ -129,6 +129,67 @@ TEST(ServeFeatures, ClassesHaveSharesAndGoodputOfTheirOwn) {
   EXPECT_FALSE(give_classes(requests, classes, false, false, 5));
 }
 
+// A class's own lengths are drawn for its requests alone; the others, and all arrivals, stay as they were.
+TEST(ServeFeatures, ClassesHaveLengthsOfTheirOwn) {
+  Random random(59);
+  const auto before = random_requests(random, 2000, 60);
+  auto requests = before;
+  std::vector<RequestClass> classes = {{"chat", 1, 0, {}}, {"json", 1, 0, {}, "uniform:400:0.5", "64", true}};
+  ASSERT_TRUE(give_classes(requests, classes, true, false, 5));
+  double input = 0;
+  Count guided = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Request &r = requests[i], &was = before[i];
+    EXPECT_EQ(r.arrival, was.arrival);
+    EXPECT_EQ(r.guided, r.group == 1);
+    if (r.group == 0) {
+      EXPECT_EQ(r.input, was.input);
+      EXPECT_EQ(r.output, was.output);
+      continue;
+    }
+    EXPECT_EQ(r.output, 64);
+    EXPECT_GE(r.input, std::max<Count>(200, r.prefix_tokens + 1));
+    input += static_cast<double>(r.input), ++guided;
+  }
+  EXPECT_NEAR(static_cast<double>(guided), 1000, 100);
+  EXPECT_NEAR(input / static_cast<double>(guided), 400, 15);
+  auto again = before;  // a trace's requests keep theirs
+  for (Request& r : again) r.group = 1;
+  ASSERT_TRUE(give_classes(again, classes, false, false, 5));
+  EXPECT_EQ(again[0].output, before[0].output);
+  EXPECT_TRUE(again[0].guided);
+  classes[1].output = "uniform:x";
+  EXPECT_FALSE(give_classes(requests, classes, true, false, 5));
+}
+
+class FixedCost final : public StepCost {
+ public:
+  explicit FixedCost(Seconds time) : time_(time) {}
+  Seconds of(const StepBatch&) const override { return time_; }
+
+ private:
+  Seconds time_;
+};
+
+// The host makes a mask for every guided token, 40 us each: sixteen requests take 0.64 ms a step where the host sets
+// the pace, and nothing where it waits for the GPU.
+TEST(ServeFeatures, GrammarsTakeTheHostsTime) {
+  for (const double step_ms : {0.1, 50.0}) {
+    SimulationOptions o;
+    const FixedCost cost(milliseconds(step_ms));
+    o.pool = pool_of(Policy::vllm, 4000);
+    o.pool.cost = &cost;
+    std::vector<Request> requests(16, Request{seconds(0), 16, 40});
+    const auto free = simulate(requests, o);
+    for (Request& r : requests) r.guided = true;
+    const auto guided = simulate(requests, o);
+    ASSERT_TRUE(free && guided);
+    expect_conserved(requests, o, *guided);
+    const double longer = (guided->end - free->end).base();
+    EXPECT_NEAR(longer, step_ms < 1 ? 40 * (16 * 40e-6 - 0.1e-3) : 0, 1e-3);
+  }
+}
+
 // Images are encoded once, before the prompt; a later turn that finds its history encodes only what is new.
 TEST(ServeFeatures, ImagesAreEncodedOnce) {
   std::vector<Request> requests(2, Request{seconds(0), 40, 4});

@@ -52,6 +52,7 @@ bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
     item.emits = tokens == s.pending() ? 1 : 0;
     s.computed += tokens;
   }
+  if (s.request.guided && item.emits > 0) ++plan.batch.guided;
   if (s.request.prefix >= 0 || !s.path.empty()) cache_.publish(s.kv, s.key(), s.computed);
   s.in_flight = item.emits > 0;
   s.generated += item.emits;

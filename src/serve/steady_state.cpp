@@ -75,6 +75,7 @@ class SteadyReplica {
     batch.adapters = std::min({load_.adapters, pool_.features.adapter_slots, batch.sequences()});
     if (batch.adapters > 0) batch.adapter_tokens = batch.tokens();
     batch.encodes = std::llround(load_.media * tokens / static_cast<double>(fresh_));
+    batch.guided = std::llround(load_.guided * static_cast<double>(decodes));
     const double pace = std::max(1.0, static_cast<double>(pool_.stages) * pool_.stage_share);
     return step_time(batch, pool_, from_idle).base() * pace;
   }

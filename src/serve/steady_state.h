@@ -21,6 +21,7 @@ struct SteadyLoad {
   Count cached = 0;    // tokens of every prompt that the cache has from others
   Count adapters = 0;  // different LoRA adapters of the requests
   double media = 0;    // images or clips of a prompt, on average
+  double guided = 0;   // share of the requests that a grammar guides
 };
 
 struct SteadyState {

@@ -159,8 +159,8 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
     });
 }
 
-Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Count sequences, Method method,
-                                         const ModelSource* weights, const CallWanted& wanted) {
+Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Method method, const ModelSource* weights,
+                                         KnownCosts* known, const CallWanted& wanted) {
   std::vector<CallTime> calls;
   calls.reserve(program.calls.size());
   for (const KernelCall& call : program.calls) {
@@ -172,18 +172,18 @@ Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Count 
   for (std::size_t i = 0; i < calls.size(); ++i)
     if (!wanted || wanted(calls[i])) timed.push_back(&calls[i]), some.push_back(std::move(program.calls[i]));
   program.calls = std::move(some);
-  const auto step = forecast_step(program, gpu, sequences, method, weights);
-  if (!step) return step.error();
+  const auto costs = call_costs(program, gpu, method, weights, known);
+  if (!costs) return costs.error();
   for (std::size_t i = 0; i < timed.size(); ++i) {
-    const CallForecast& f = step->calls[i];
+    const CallCost& cost = (*costs)[i];
     const auto times = static_cast<double>(program.calls[i].times);
-    timed[i]->cool = f.unheated * times, timed[i]->work = f.work * times, timed[i]->clock = f.clock;
+    timed[i]->cool = cost.unheated * times, timed[i]->work = cost.work * times, timed[i]->clock = cost.clock;
   }
   return calls;
 }
 
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights,
-                    const KernelSource& experts_kernel) {
+                    const KernelSource& experts_kernel, std::shared_ptr<KnownCosts> known) {
   StepPricer pricer;
   pricer.one_attention_kernel = one_kernel(engine.kind, gpu);
   if (gpu.architecture == Architecture::ada) pricer.answers_at_most = kInPromptsKernel;
@@ -191,13 +191,13 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method, weights,
-                  experts_kernel](const Workload& workload,
-                                  const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
+                  experts_kernel,
+                  known](const Workload& workload, const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto prepared = prepare(run);
     if (!prepared) return std::move(prepared).error();
     as_served(prepared->program, run.engine.kind, gpu.architecture, 1, experts_kernel);
-    return call_times(std::move(prepared->program), gpu, workload.sequences(), method, weights, wanted);
+    return call_times(std::move(prepared->program), gpu, method, weights, known.get(), wanted);
   };
   return pricer;
 }

@@ -33,6 +33,7 @@ struct StepBatch {
   Count adapter_tokens = 0;  // ... the tokens that pass through one ...
   Count swaps = 0;           // ... and how many of them come from the host first
   Count encodes = 0;         // images or clips encoded before
+  Count guided = 0;          // requests whose token a grammar guides
 
   Count prefill_tokens() const {
     Count sum = 0;
@@ -60,9 +61,9 @@ class StepCost {
 struct CallTime {
   std::string section, name;  // which call of a step it is, whatever the step's size
   OpClass op_class = OpClass::other;
-  Seconds cool = {};  // where the rest of the step leaves the card cool
+  Seconds cool = {};    // where the rest of the step leaves the card cool
   PowerWork work = {};  // the same at the highest clock (estimate/power.h)
-  double clock = 1;  // over the highest, on that cool card
+  double clock = 1;     // over the highest, on that cool card
   Role role = Role::other;
   SectionKind part = SectionKind::other;  // of the section
 };
@@ -78,7 +79,7 @@ struct StepPricer {
   // packs the query heads that share them.
   bool one_attention_kernel = false;
   double answers_at_most = 0;  // ... which takes answers at most so many times as long as alone; 0: no end
-  bool metered = false;  // whether its joules count
+  bool metered = false;        // whether its joules count
 };
 
 // What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
@@ -88,12 +89,13 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
                const KernelSource& experts_kernel = {});
 
 // The calls of a program on a GPU.
-Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Count sequences, Method method,
-                                         const ModelSource* weights, const CallWanted& wanted = {});
+Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Method method, const ModelSource* weights,
+                                         KnownCosts* known, const CallWanted& wanted = {});
 
-// Steps of a model on one GPU.
+// Steps of a model on one GPU. `known`: costs of kernels that pricers of the same GPU, method and weights share; they
+// then belong to one thread together.
 StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method method, const ModelSource* weights,
-                    const KernelSource& experts_kernel = {});
+                    const KernelSource& experts_kernel = {}, std::shared_ptr<KnownCosts> known = nullptr);
 
 // Sum of three parts, each a table filled on demand:
 //   body(tokens)                     what depends on the number of tokens alone: projections, experts, norms
@@ -146,8 +148,8 @@ class StepTable final : public StepCost {
   const Amount& prefill_point(Count chunks, Count fresh, Count cached) const;
   const Amount& tokens_point(Count tokens) const;
 
-  // Steps that follow each other mostly lie between the same points of the grid: where those of a number of answers lie,
-  // for mean contexts from `from` to `to`.
+  // Steps that follow each other mostly lie between the same points of the grid: where those of a number of answers
+  // lie, for mean contexts from `from` to `to`.
   struct DecodeCell {
     Count requests = 0, tokens_each = 0;
     double from = 1, to = 0;

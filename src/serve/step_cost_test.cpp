@@ -216,6 +216,47 @@ TEST(ServeStepCost, PartsOfAStepAreItsSum) {
   EXPECT_EQ(sum_of([](const CallTime&) { return false; }), 0);
 }
 
+// Pricers that share what kernels cost answer as pricers of their own do: whole steps and other formats, layouts and
+// engines before them change nothing, to the last digit. The learned time asked for alone is the one asked for with
+// all.
+TEST(ServeStepCost, KernelsKnownFromOtherStepsCostTheSame) {
+  const auto known = std::make_shared<KnownCosts>();
+  Workload decode, prompt;
+  decode.mode = Mode::decode, decode.requests = {{8, 1, 700}};
+  prompt.mode = Mode::prefill, prompt.requests = {{2, 300, 64}};
+  for (const char* model : {"gpt-oss-20b", "DeepSeek-V2-Lite", "Llama-3.1-8B"})
+    for (const char* gpu : {"H100-SXM"})
+      for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang})
+        for (const char* cache : {"", "fp8"}) {
+          EngineOptions options = options_of(engine);
+          options.precision = *precision_from("bf16", cache);
+          const auto priced = [&](const std::shared_ptr<KnownCosts>& memory) {
+            return price_on(*find_model(model), options, *find_gpu(gpu), Method::tilecast, &shipped_models(), {},
+                            memory);
+          };
+          for (const Workload& w : {decode, prompt, decode}) {
+            const auto own = priced(nullptr).calls(w, {}), shared = priced(known).calls(w, {});
+            ASSERT_TRUE(own && shared);
+            double sum = 0;
+            for (std::size_t i = 0; i < own->size(); ++i) {
+              EXPECT_EQ((*own)[i].cool.base(), (*shared)[i].cool.base()) << model << " " << (*own)[i].name;
+              EXPECT_EQ((*own)[i].clock, (*shared)[i].clock) << model << " " << (*own)[i].name;
+              sum += (*own)[i].cool.base();
+            }
+            tilecast::Run run{*find_model(model), w, options, {}};
+            auto whole = prepare(run);
+            as_served(whole->program, engine, find_gpu(gpu)->architecture, 1);
+            const auto step =
+                forecast_step(whole->program, *find_gpu(gpu), w.sequences(), Method::tilecast, &shipped_models());
+            double all = 0;
+            for (std::size_t i = 0; i < step->calls.size(); ++i)
+              all += step->calls[i].unheated.base() * static_cast<double>(whole->program.calls[i].times);
+            EXPECT_NEAR(sum, all, all * 1e-12) << model;
+          }
+        }
+  EXPECT_GT(known->size(), 20u);
+}
+
 // Times that name their question: nothing but the question may decide the answer.
 StepPricer naming_pricer() {
   StepPricer pricer;

@@ -23,6 +23,7 @@ struct Request {
   std::int32_t after = -1;
   // Its prompt is what that request's conversation had come to, and more: keys of all of it may be found again.
   bool history = false;
+  bool guided = false;     // by a grammar
   std::int16_t group = 0;  // which class it is of (RequestClass)
   Seconds pause = {};
   Count most_output = 0;          // max_tokens: the longest answer the engine has to reckon with; 0: `output` itself
@@ -108,7 +109,7 @@ Status check(const ConversationOptions& options);
 Result<std::vector<Request>> conversations_of(const std::vector<Request>& firsts, const ConversationOptions& options);
 
 // A class is drawn for every conversation by the classes' shares; a trace's own stay, unless `drawn`. Priorities are
-// those of the classes, unless requests have their own.
+// those of the classes, unless requests have their own; lengths are those of classes that have some, where `drawn`.
 Status give_classes(std::vector<Request>& requests, const std::vector<RequestClass>& classes, bool drawn,
                     bool own_priorities, std::uint64_t seed);
 // ... and one of `count` adapters, all alike often. None: requests of the base model.

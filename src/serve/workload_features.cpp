@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "serve/workload.h"
 
@@ -9,7 +10,7 @@ namespace tilecast {
 namespace {
 
 // Each has random numbers of its own: lengths and arrivals stay what they are without it.
-enum class Stream : std::uint64_t { conversations = 1, classes, adapters };
+enum class Stream : std::uint64_t { conversations = 1, classes, adapters, class_lengths };
 Random stream_of(std::uint64_t seed, Stream stream) {
   return Random(mixed(seed ^ mixed(static_cast<std::uint64_t>(stream))));
 }
@@ -56,13 +57,39 @@ Result<std::vector<Request>> conversations_of(const std::vector<Request>& firsts
   return requests;
 }
 
+namespace {
+
+// A class as its requests are made.
+struct DrawnClass {
+  std::optional<LengthDistribution> input, output;
+};
+Result<std::vector<DrawnClass>> drawn_classes(const std::vector<RequestClass>& classes) {
+  std::vector<DrawnClass> drawn(classes.size());
+  const auto read = [](const std::string& text, std::optional<LengthDistribution>& lengths) -> Status {
+    if (text.empty()) return Ok{};
+    auto given = lengths_from(text, "classes");
+    if (!given) return std::move(given).error();
+    lengths = *given;
+    return Ok{};
+  };
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (auto fine = read(classes[i].input, drawn[i].input); !fine) return fine.error();
+    if (auto fine = read(classes[i].output, drawn[i].output); !fine) return fine.error();
+  }
+  return drawn;
+}
+
+}  // namespace
+
 Status give_classes(std::vector<Request>& requests, const std::vector<RequestClass>& classes, bool drawn,
                     bool own_priorities, std::uint64_t seed) {
   if (classes.empty()) return Ok{};
   double sum = 0;
   for (const RequestClass& c : classes) sum += c.share;
   if (!(sum > 0)) return field_error("classes", "their shares must add up to more than nothing");
-  Random random = stream_of(seed, Stream::classes);
+  const auto lengths = drawn_classes(classes);
+  if (!lengths) return lengths.error();
+  Random random = stream_of(seed, Stream::classes), of_lengths = stream_of(seed, Stream::class_lengths);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     Request& r = requests[i];
     if (drawn && r.after >= 0) {
@@ -78,6 +105,10 @@ Status give_classes(std::vector<Request>& requests, const std::vector<RequestCla
     if (group >= classes.size())
       return field_error("classes", fmt::format("request {} is of class {}; there are {}", i, group, classes.size()));
     if (!own_priorities) r.priority = classes[group].priority;
+    r.guided = classes[group].guided;
+    const DrawnClass& own = (*lengths)[group];
+    if (drawn && own.input) r.input = std::max(draw(*own.input, of_lengths), r.prefix_tokens + 1);
+    if (drawn && own.output) r.output = draw(*own.output, of_lengths);
   }
   return Ok{};
 }
