@@ -13,6 +13,8 @@ struct FitCommand {
   std::vector<std::string> data, families, leave_out;
   std::string state, out;
   Count sample = 12, passes = 6;
+  Count learned = 0;  // rows of each table, GPU, engine, family and dtype for trainings without a card; zero: none
+  Count trees = 200;  // of those
   int threads = 2;
 };
 

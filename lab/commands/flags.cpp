@@ -162,6 +162,11 @@ void add_fit_command(CLI::App& app, FitCommand& options, Command& chosen) {
   fit->add_option("--sample", options.sample, "rows of each table, GPU, engine, family and dtype")
       ->capture_default_str();
   fit->add_option("--passes", options.passes, "passes over all constants")->capture_default_str();
+  fit->add_option("--learned", options.learned,
+                  "also train without what is left out, on so many rows of each table, GPU, engine, family and dtype, "
+                  "under each set of constants; 0: do not")
+      ->capture_default_str();
+  fit->add_option("--trees", options.trees, "of those trainings' forests")->capture_default_str();
   fit->add_option("--state", options.state,
                   "files with this beginning keep each fit after every pass; a fit broken off goes on from there");
   fit->add_option("-o,--out", options.out, "also write the tables as a page (docs/accuracy/constants.md)");

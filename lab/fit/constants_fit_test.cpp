@@ -10,6 +10,7 @@
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
 #include "lab/fit/constants_report.h"
+#include "lab/fit/refitted_training.h"
 #include "measure/outcome.h"
 
 namespace tilecast {
@@ -107,11 +108,36 @@ TEST(ConstantsFit, JudgesTheThreeSetsOfConstants) {
   ConstantsFit right = shipped_constants();
   for (FittedConstant& f : right.constants)
     if (f.constant == &constants::kHbmEfficiency) f.value = 0.44;
-  const auto families = left_out_errors(pointers(rows), right, shipped_constants(), 2);
+  const auto all = pointers(rows);
+  const auto families = left_out_errors(
+      all, right, shipped_constants(), [&](const TunedConstants& c) { return errors_under(all, c, 2); },
+      [](const Measurement& row) { return std::string(family_of(row.kernel.shape)); });
   const LeftOutErrors& sums = families.at("elementwise");
   EXPECT_EQ(sums.with, 0);
   EXPECT_GT(sums.shipped, 0.1);
   EXPECT_EQ(sums.shipped, sums.without);
+}
+
+// Cards of a world with other constants: a training whose physics has them has nothing left to learn, and judges a card
+// that it never saw by them.
+TEST(RefittedTraining, LearnsOnTopOfTheConstantsGiven) {
+  TunedConstants truth;
+  truth.set(constants::kHbmEfficiency, 0.44);
+  const std::vector<Measurement> rows = made_up(truth);
+  std::vector<const Measurement*> left, rest;
+  for (const Measurement& row : rows) (row.gpu == "H200-SXM" ? left : rest).push_back(&row);
+  TrainOptions options;
+  options.set_trees(10);
+  const auto mean = [&](const TunedConstants& c) {
+    double sum = 0;
+    for (const double error : learned_errors_under(left, rest, c, options)) {
+      EXPECT_GE(error, 0);
+      sum += error / static_cast<double>(left.size());
+    }
+    return sum;
+  };
+  EXPECT_LT(mean(truth), 1e-3);
+  EXPECT_GT(mean(TunedConstants()), 0.01) << "what is learned of others does not make up for it";
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-LeftOutErrors mean_of(const std::map<std::string, LeftOutErrors>& families) {
+LeftOutErrors mean_of(const FamilyErrors& families) {
   LeftOutErrors mean;
   const auto count = static_cast<double>(families.size());
   for (const auto& [family, errors] : families) {
@@ -49,6 +49,13 @@ the mean over families.
 
 )";
 
+constexpr std::string_view kLearnedHead =
+    R"(What is **learned** on top is judged beside it: trainings without the card on up to {} rows of every table, GPU, engine, family and
+dtype, their physics under each set of constants. Trainings are small, so that columns are to be compared with each other, not with the
+tables of `make accuracy`.
+
+)";
+
 std::string moved_table(const ConstantsReport& report) {
   std::vector<std::string> titles;
   for (const LeftOutFit& fit : report.fits) titles.push_back("without " + fit.left_out);
@@ -70,20 +77,19 @@ std::string moved_table(const ConstantsReport& report) {
 
 }  // namespace
 
-std::map<std::string, LeftOutErrors> left_out_errors(std::span<const Measurement* const> rows, const ConstantsFit& with,
-                                                     const ConstantsFit& without, int threads) {
-  const std::array<std::vector<double>, 3> errors = {errors_under(rows, TunedConstants(), threads),
-                                                     errors_under(rows, with.tuned(), threads),
-                                                     errors_under(rows, without.tuned(), threads)};
+FamilyErrors left_out_errors(std::span<const Measurement* const> rows, const ConstantsFit& with,
+                             const ConstantsFit& without, const ErrorsUnder& errors_under, const Label& label) {
+  const std::array<std::vector<double>, 3> errors = {errors_under(TunedConstants()), errors_under(with.tuned()),
+                                                     errors_under(without.tuned())};
   // By family and card first: no card dominates.
   std::map<std::string, std::map<std::string_view, LeftOutErrors>> sums;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (errors[0][i] < 0) continue;
-    LeftOutErrors& sum = sums[std::string(family_of(rows[i]->kernel.shape))][rows[i]->gpu];
+    LeftOutErrors& sum = sums[label(*rows[i])][rows[i]->gpu];
     ++sum.rows;
     sum.shipped += errors[0][i], sum.with += errors[1][i], sum.without += errors[2][i];
   }
-  std::map<std::string, LeftOutErrors> families;
+  FamilyErrors families;
   for (const auto& [family, cards] : sums) {
     LeftOutErrors& mean = families[family];
     for (const auto& [card, sum] : cards) {
@@ -95,10 +101,10 @@ std::map<std::string, LeftOutErrors> left_out_errors(std::span<const Measurement
   return families;
 }
 
-std::string left_out_table(const LeftOutFit& fit, bool markdown) {
+std::string left_out_table(const FamilyErrors& families, bool markdown) {
   Table table({"family"}, {"rows", "shipped", "refitted with it", "refitted without it"});
-  for (const auto& [family, errors] : fit.families) table.add(cells(family, errors));
-  table.add(cells("mean", mean_of(fit.families)));
+  for (const auto& [family, errors] : families) table.add(cells(family, errors));
+  table.add(cells("mean", mean_of(families)));
   return markdown ? table.markdown() : table.text(2);
 }
 
@@ -111,7 +117,11 @@ std::string constants_page(const ConstantsReport& report) {
     all.add(std::move(row));
   }
   page += "Mean over families:\n\n" + all.markdown();
-  for (const LeftOutFit& fit : report.fits) page += fmt::format("## {}\n\n{}", fit.left_out, left_out_table(fit, true));
+  if (report.learned_sample > 0) page += fmt::format(kLearnedHead, report.learned_sample);
+  for (const LeftOutFit& fit : report.fits) {
+    page += fmt::format("## {}\n\n{}", fit.left_out, left_out_table(fit.families, true));
+    if (!fit.learned.empty()) page += "Learned, trained without it:\n\n" + left_out_table(fit.learned, true);
+  }
   page += fmt::format(
       "## The constants\n\nLoss (mean |log(measured / forecast)| over families and their cards) of all rows: {:.4f} "
       "with the shipped constants, {:.4f} refitted.\n\n",

@@ -1,6 +1,7 @@
 // What refitting the constants without a card changes: the page docs/accuracy/constants.md.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,21 +15,26 @@ struct LeftOutErrors {
   Count rows = 0;
   double shipped = 0, with = 0, without = 0;  // constants as shipped, refitted to all rows, refitted without the card
 };
+using FamilyErrors = std::map<std::string, LeftOutErrors>;
 struct LeftOutFit {
   std::string left_out;  // "H100-SXM", "architecture:hopper"
   ConstantsFit without;
-  std::map<std::string, LeftOutErrors> families;
+  FamilyErrors families;
+  FamilyErrors learned;  // by family and format, of trainings without the card; empty: none were asked for
 };
 
-// Errors of the rows left out, under the three sets of constants.
-std::map<std::string, LeftOutErrors> left_out_errors(std::span<const Measurement* const> rows, const ConstantsFit& with,
-                                                     const ConstantsFit& without, int threads);
+// Errors of the rows left out by any forecaster, under the three sets of constants; negative ones are passed over.
+using ErrorsUnder = std::function<std::vector<double>(const TunedConstants&)>;
+using Label = std::function<std::string(const Measurement&)>;
+FamilyErrors left_out_errors(std::span<const Measurement* const> rows, const ConstantsFit& with,
+                             const ConstantsFit& without, const ErrorsUnder& errors_under, const Label& label);
 
 // A table for a terminal or a page: families, then their mean.
-std::string left_out_table(const LeftOutFit& fit, bool markdown);
+std::string left_out_table(const FamilyErrors& families, bool markdown);
 
 struct ConstantsReport {
   Count sample = 0, rows = 0;  // rows of a stratum, and in all
+  Count learned_sample = 0;    // rows of a stratum that trainings without a card had; zero: none
   int passes = 0;
   ConstantsFit with;  // fitted to all rows
   std::vector<LeftOutFit> fits;

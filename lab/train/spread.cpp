@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-
-#include "lab/train/fit_terms.h"
-#include "measure/dims.h"
 
 namespace tilecast {
 namespace {
@@ -61,34 +57,6 @@ struct Leftover {
   BoostData data;
   float standing = kNothingSeen;
 };
-
-// Leftovers of cards of one architecture, when none of them is trained on.
-std::vector<Leftover> leftovers_without(std::span<const PlannedRow* const> rows, const std::set<std::string>& cards,
-                                        const BoostOptions& like) {
-  FitRows rest;
-  std::map<std::string, FitRows> out;
-  const Gpu* gpu = nullptr;
-  for (const PlannedRow* row : rows)
-    if (cards.contains(row->gpu->name)) gpu = row->gpu, out[row->gpu->name].push_back(row);
-    else rest.push_back(row);
-  const bool alone =
-      std::none_of(rest.begin(), rest.end(), [&](const PlannedRow* row) { return row->gpu->vendor == gpu->vendor; });
-  if (alone) return {};  // strangers have a spread of their own
-  FamilyModel model;
-  model.sources = fit_sources(rest);
-  BoostOptions general = like;
-  general.trees = std::min(120, general.trees);
-  const Forest forest = sibling_forest(model, rest, *gpu, general);
-  const float standing = architectures_of(rest).contains(architecture_key(*gpu)) ? kSiblingSeen : kNothingSeen;
-  std::vector<Leftover> all;
-  for (const auto& [card, own] : out) {
-    Leftover left{leftovers(data_of(model, own, Knows::no_card), forest), standing};
-    for (std::size_t i = 0; i < left.data.rows(); ++i)
-      left.data.features[i * kFeatureCount + index_of(Feature::card)] = standing;
-    all.push_back(std::move(left));
-  }
-  return all;
-}
 
 // Cards differ more from each other than rows of one card do: a spread fitted to some is too narrow for the next. How
 // much too narrow is found by judging each card with the spread of the others.
@@ -147,20 +115,9 @@ Spread seen_spread(const FamilyModel& model, const FitRows& apart, const BoostOp
   return spread_of(left, like);
 }
 
-Spread unseen_spread(std::span<const PlannedRow* const> rows, const BoostOptions& like) {
-  constexpr std::size_t kMostRows = 4000;
-  const FitRows few = at_most(rows, kMostRows, 23);
+Spread unseen_spread(std::span<const LeftOut> judged, const Carries& carries, const BoostOptions& like) {
   std::vector<Leftover> all;
-  std::map<std::string, std::set<std::string>> siblings;
-  for (const PlannedRow* row : few) siblings[architecture_key(*row->gpu)].insert(row->gpu->name);
-  for (const auto& [architecture, names] : siblings) {
-    const auto add = [&](const std::set<std::string>& out) {
-      for (Leftover& left : leftovers_without(few, out, like)) all.push_back(std::move(left));
-    };
-    add(names);
-    if (names.size() > 1)
-      for (const std::string& card : names) add({card});
-  }
+  for (const LeftOut& card : judged) all.push_back({leftovers(card, carries), card.standing});
   BoostData left;
   for (const float standing : {kSiblingSeen, kNothingSeen}) {
     const float stretch = stretch_between_cards(all, standing, like);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "lab/train/carry.h"
 #include "lab/train/fit_terms.h"
 #include "lab/train/host_rows.h"
 #include "lab/train/spread.h"
@@ -124,8 +125,10 @@ FamilyModel train_family(std::span<const PlannedRow* const> measured, const Trai
     grow_cards(model, trained, apart, options.card);
     if (!apart.empty()) model.seen_spread = seen_spread(model, apart, options.card);
   }
+  const std::vector<LeftOut> judged = left_out_in_turn(trained, options.general);
+  model.carry = fit_carry(judged);
   if (options.intervals) {
-    model.unseen_spread = unseen_spread(trained, options.general);
+    model.unseen_spread = unseen_spread(judged, model.carry, options.general);
     BoostOptions ceiling = fitting(options.general, few.size());
     ceiling.quantile = 0.2;  // the fastest fifth: SynPerf's P80 of efficiency
     ceiling.trees = std::min(150, ceiling.trees);

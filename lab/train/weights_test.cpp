@@ -33,6 +33,7 @@ Weights small_weights() {
   model.sources["nvidia/wgmma/vllm/linear"].index = 0;
   model.sources["nvidia/mma/pytorch/torch"].hosted = true;
   model.hosts["T4"] = {25.5f, 15.25f};
+  model.carry["nvidia"] = {0.75f, 0.5f};
   model.seen["H100-SXM"] = 200;
   model.general = model.ceiling = model.cards["H100-SXM"] = small_forest();
   model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
@@ -64,6 +65,8 @@ TEST(Weights, RoundTrip) {
   EXPECT_FALSE(model->sources.at("nvidia").hosted);
   EXPECT_FLOAT_EQ(model->hosts.at("T4").floor_us, 25.5f);
   EXPECT_FLOAT_EQ(model->hosts.at("T4").gap_us, 15.25f);
+  EXPECT_FLOAT_EQ(model->carry.at("nvidia").near, 0.75f);
+  EXPECT_FLOAT_EQ(model->carry.at("nvidia").far, 0.5f);
   EXPECT_FLOAT_EQ(model->seen_spread.low.base(), -0.1f);
   const std::vector<float> row(kFeatureCount, 3.0f);
   EXPECT_NEAR(model->general.predict(row), before.models[0].general.predict(row), 1e-3);
@@ -91,8 +94,8 @@ TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
   EXPECT_THAT(refusal("PK\x03\x04 something else entirely, of some length"), HasSubstr("is no Tilecast weight file"));
   EXPECT_THAT(refusal(std::string_view(good).substr(0, good.size() - 5)), HasSubstr("is truncated"));
   std::string newer = good;
-  newer[8] = 9;
-  EXPECT_THAT(refusal(newer), HasSubstr("has format version 9, this program reads 8"));
+  newer[8] = 10;
+  EXPECT_THAT(refusal(newer), HasSubstr("has format version 10, this program reads 9"));
   for (const std::size_t at : {good.size() / 2, good.size() - 1}) {
     std::string damaged = good;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x40);

@@ -192,6 +192,14 @@ inline constexpr Number kStrangerSpread{"learned.stranger_spread",
                                         "log by which another vendor's interval reaches farther",
                                         "one card, the Arc Pro B60, seen from NVIDIA's",
                                         "amd intel"};
+inline constexpr Number kLikeReach{"learned.like_reach",
+                                   0.8,
+                                   "1",
+                                   assumed,
+                                   "log of two cards' SMs or bandwidths at which they are hardly alike",
+                                   "a choice: H100 and H200 (0.38) are of one kind, P100 and P4 (1.3) are not"};
+inline constexpr Number kLikeSharpness{
+    "learned.like_sharpness", 4, "1", assumed, "exponent by which likeness falls there", "a choice, not a fit"};
 inline constexpr Number kMoveDoubt{
     "learned.move_doubt", 0.25, "1", assumed, "share of the log of a change by which either end moves out",
     "a choice, not a fit"};

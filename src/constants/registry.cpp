@@ -107,6 +107,8 @@ void add_estimate_2(List& list) {
   list.add(kHostJoin);
   list.add(kHostTold);
   list.add(kStrangerSpread);
+  list.add(kLikeReach);
+  list.add(kLikeSharpness);
   list.add(kMoveDoubt);
   list.add(kDomainMargin);
   list.add(kDomainFade);

@@ -166,7 +166,7 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   const ChosenPath path = call.narrow ? narrow_path(gpu, call.kernel) : path_on(gpu, call.kernel, call.context.engine);
   as.kernel.format = path.format;
   // Who wrote the input quantised it already; another engine's product is timed with its own way of doing that.
-  const bool elsewhere = std::holds_alternative<Gemm>(call.kernel.shape) && path.engine != call.context.engine;
+  const bool elsewhere = call.kernel.shape.is<Gemm>() && path.engine != call.context.engine;
   if (call.kernel.format.quantise == Quantise::none && !elsewhere) as.kernel.format.quantise = Quantise::none;
   as.context.engine = path.engine;
   KernelSource& source = as.context.kernel_source;

@@ -101,6 +101,16 @@ Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
   return Seen::no;
 }
 
+// Of what is learned, the share that holds on an unseen card.
+float carried_share(const FamilyModel& model, const Gpu& card, const std::string& vendor) {
+  const auto carry = model.carry.find(vendor);
+  if (carry == model.carry.end()) return 1;
+  double most_alike = 0;
+  for (const Gpu& other : built_in_gpus())
+    if (model.seen.contains(other.name)) most_alike = std::max(most_alike, likeness(card, other));
+  return carry->second.share(most_alike);
+}
+
 }  // namespace
 
 std::string model_key(const Kernel& kernel) {
@@ -169,6 +179,18 @@ Tuning across_generations(Tuning tuning) {
   return tuning;
 }
 
+// The same kernel of the generation that has most rows of it: kernels of one engine differ more than generations do.
+const SourceFacts* elsewhere(const FamilyModel& model, const Context& context, const SourceNames& names) {
+  if (!find(model, names.kernel_anywhere)) return nullptr;
+  const SourceFacts* best = nullptr;
+  const std::string prefix = names.vendor + "/", last = names.engine.substr(names.generation.size()) + "/" +
+                                                        std::string(kept_as(context.kernel_source).text());
+  for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
+    if (at->second.index >= 0 && at->first.ends_with(last) && (!best || at->second.rows > best->rows))
+      best = &at->second;
+  return best;
+}
+
 }  // namespace
 
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu) {
@@ -196,8 +218,11 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
       if (!level) level = find(model, *name);
     if (!level) standing.doubt = Doubt::vendor;
     if (level) standing.tuning = level->tuning, standing.code = level->code, hosted = level->hosted;
-    if (level && !find(model, names.generation) && one_generation(model, names.vendor))
-      standing.tuning = across_generations(standing.tuning);
+    if (level && !find(model, names.generation)) {
+      const SourceFacts* same = elsewhere(model, context, names);
+      if (same) standing.tuning = same->tuning;
+      if (same || one_generation(model, names.vendor)) standing.tuning = across_generations(standing.tuning);
+    }
     // The same kernel elsewhere, or other kernels of the engine, tell the floor best.
     for (const std::string* name : {&names.kernel_anywhere, &names.engine})
       if (const SourceFacts* near = find(model, *name)) {
@@ -230,6 +255,7 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
     if (seen->second < kFewRows)
       standing.domain = domain_of(own->second, std::string_view(model.key).substr(0, model.key.find('/')));
   }
+  if (seen == model.seen.end()) standing.share = carried_share(model, card, names.vendor);
   return standing;
 }
 
@@ -351,17 +377,27 @@ LearnedTime with_host(LearnedTime t, const LearnedInput& input, const Standing& 
 
 }  // namespace
 
+Seconds untuned_time(const LearnedInput& input) { return microseconds(tuned_time(input.terms, Tuning{}, 1)); }
+
 Prepared prepare(const LearnedInput& given, const Standing& standing) {
   const LearnedInput& input = alone(given, standing);
   const Seconds base = microseconds(tuned_time(input.terms, standing.rates));
-  return {base, relative_features(input.raw, base, standing.code, standing.card_index, standing.source_index)};
+  return {base, relative_features(input.raw, base, standing.code, standing.card_index, standing.source_index),
+          standing.share < 1 ? static_cast<float>(std::log(base / untuned_time(input))) : 0};
 }
+
+namespace {
+
+// A forest's answer, a logarithm over the base, with the share of all that was learned which holds on the card.
+float carried(float log, float tuned, float share) { return share < 1 ? share * log - (1 - share) * tuned : log; }
+
+}  // namespace
 
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, const Standing& standing, Wanted wanted) {
   const LearnedInput& input = alone(given, standing);
   const Prepared p = prepare(input, standing);
   const float trust = standing.domain ? standing.domain->trust(p.features) : 1.0f;
-  const float median = trust * standing.forest->predict(p.features.row());
+  const float median = carried(trust * standing.forest->predict(p.features.row()), p.tuned, standing.share);
   if (wanted == Wanted::time) {
     const Seconds time = time_at(input, p.base, median);
     const LearnedTime alike = with_host({time, time, time, time}, given, standing);
@@ -381,7 +417,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, co
   const float doubt = doubt_of(input) + static_cast<float>(kOutsideWidth) * (1 - trust);
   t.low = time(median - static_cast<float>(whole.down) - doubt);
   t.high = time(median + static_cast<float>(whole.up) + doubt);
-  t.ceiling = std::min(time(model.ceiling.predict(p.features.row())), t.median);
+  t.ceiling = std::min(time(carried(model.ceiling.predict(p.features.row()), p.tuned, standing.share)), t.median);
   t = with_host(t, given, standing);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
@@ -409,12 +445,13 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
   constexpr std::size_t kBlock = 256;  // as many rows as a forest walks together
   std::array<float, kBlock * kFeatureCount> features;
   std::array<float, kBlock> logs;
-  std::array<float, kBlock> trust;
+  std::array<float, kBlock> trust, tuned;
   for (std::size_t start = 0; start < inputs.size(); start += kBlock) {
     const std::size_t n = std::min(kBlock, inputs.size() - start);
     for (std::size_t i = 0; i < n; ++i) {
       const Prepared p = prepare(inputs[start + i], standing);
       out[start + i] = p.base;
+      tuned[i] = p.tuned;
       trust[i] = standing.domain ? standing.domain->trust(p.features) : 1.0f;
       const auto row = p.features.row();
       std::copy(row.begin(), row.end(), features.begin() + static_cast<std::ptrdiff_t>(i * kFeatureCount));
@@ -423,7 +460,8 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
                              std::span<float>(logs).first(n));
     for (std::size_t i = 0; i < n; ++i) {
       const LearnedInput &given = inputs[start + i], &input = alone(given, standing);
-      const Seconds time = with_host(time_at(input, out[start + i], trust[i] * logs[i]), given, standing);
+      const float log = carried(trust[i] * logs[i], tuned[i], standing.share);
+      const Seconds time = with_host(time_at(input, out[start + i], log), given, standing);
       out[start + i] = standing.calibration ? calibrated({time, time, time, time}, input, standing).median : time;
     }
   }

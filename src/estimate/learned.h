@@ -2,6 +2,8 @@
 //
 //   t = tuned(terms of the analytic forecast) * exp(forest(features)),  never below the bound
 //
+// of which a card that was never seen keeps a share (estimate/carry.h).
+//
 // One model per family and number format. `tuned` scales the analytic terms by what the kernel source reaches on cards
 // of this tensor generation (estimate/tuning.h). Forests of two kinds stand side by side: `general` and its `siblings`
 // know no card and forecast those they have never seen; each of `cards` knows one card and its kernel sources, and
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "estimate/calibrated.h"
+#include "estimate/carry.h"
 #include "estimate/estimate.h"
 #include "estimate/features.h"
 #include "estimate/forest.h"
@@ -54,6 +57,7 @@ struct FamilyModel {
   // And of one tensor generation, under kin_key: for those that have none.
   std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key, or kin_key
   std::map<std::string, Forest, std::less<>> cards;     // by GPU name
+  std::map<std::string, Carry, std::less<>> carry;      // by vendor: of all this, what unseen cards keep
   Spread unseen_spread, seen_spread;
   Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
 };
@@ -101,6 +105,7 @@ struct Standing {
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
   const Forest* forest = nullptr;  // the model's that speaks for this card
+  float share = 1;                 // of what is learned that holds on it; less than 1 on unseen cards alone
   // Of that forest, where it is the card's own and has seen few rows: too few to speak for other sizes than theirs, or
   // to know how wide its intervals are.
   std::optional<Domain> domain = {};
@@ -141,10 +146,14 @@ struct LearnedInput {
 LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimate& analytic, const Gpu& gpu,
                            const Context& context);
 
+// The physics' time, nothing learned.
+Seconds untuned_time(const LearnedInput& input);
+
 // The tuned time, and the features the forests see.
 struct Prepared {
   Seconds base;
   Features features;
+  float tuned = 0;  // log of the base over the physics' time, where not all of it is carried
 };
 Prepared prepare(const LearnedInput& input, const Standing& standing);
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "estimate/learned.h"
 #include "gpu/registry.h"
 
@@ -80,6 +82,72 @@ TEST(AcrossGenerations, FactorsOfOneGenerationAreItsOwn) {
   EXPECT_EQ(factors("L40S")[Tuning::dram], 0.5f);
   model.sources["nvidia/wgmma"].tuning = tuning;
   EXPECT_EQ(factors("L40S"), tuning.log_factors);
+}
+
+// A kernel that was measured on another generation alone is itself there too, not a mixture of all kernels.
+TEST(AcrossGenerations, AKernelIsForecastByItsOwnRowsElsewhere) {
+  FamilyModel model;
+  const auto add = [&](const char* name, float factor, float index, Count rows) {
+    model.sources[name].tuning.log_factors.fill(factor);
+    model.sources[name].index = index, model.sources[name].rows = rows;
+  };
+  add("nvidia", 0.4f, -1, 300);
+  add("nvidia/wgmma", 0.4f, -1, 300);
+  add("nvidia/wgmma/pytorch/eager", 0.7f, 0, 200);
+  add("nvidia/wgmma/pytorch/triton_fused", 0.1f, 1, 100);
+  add("nvidia/*/pytorch/triton_fused", 0, -1, 100);
+  Context context;
+  context.engine = Launcher::pytorch, context.kernel_source = KernelSource::named("triton_fused");
+  const auto dram = [&] { return standing_of(model, context, *find_gpu("L40S")).tuning.log_factors[Tuning::dram]; };
+  EXPECT_FLOAT_EQ(dram(), 0.1f);
+  EXPECT_EQ(standing_of(model, context, *find_gpu("L40S")).tuning.log_factors[Tuning::math], 0);
+  context.kernel_source = KernelSource::named("unheard_of");
+  EXPECT_FLOAT_EQ(dram(), 0.4f);
+  add("nvidia/mma", 0.2f, -1, 50);  // rows of its own generation say more
+  context.kernel_source = KernelSource::named("triton_fused");
+  EXPECT_FLOAT_EQ(dram(), 0.2f);
+}
+
+// What was learned of one chip holds on the same chip with other memory, and in part on others of its architecture.
+TEST(Carried, UnseenCardsKeepAShareByLikeness) {
+  FamilyModel model;
+  model.seen["P100-PCIe"] = model.seen["H100-SXM"] = 100;
+  const auto share = [&](const char* gpu) { return standing_of(model, {}, *find_gpu(gpu)).share; };
+  EXPECT_EQ(share("P4"), 1) << "files of earlier versions carry all";
+  model.carry["nvidia"] = {0.9f, 0.25f};
+  EXPECT_EQ(share("P100-PCIe"), 1) << "seen";
+  EXPECT_NEAR(share("H200-SXM"), 0.9, 0.05);
+  EXPECT_NEAR(share("P4"), 0.25, 0.01) << "another chip";
+  EXPECT_FLOAT_EQ(share("T4"), 0.25f) << "another architecture";
+  EXPECT_EQ(share("MI300X"), 1) << "another vendor";
+}
+
+TEST(Carried, BetweenThePhysicsAndWhatWasLearned) {
+  FamilyModel model;
+  model.key = "gemm/bf16";
+  model.sources["nvidia"].tuning.log_factors.fill(0.5f);
+  model.sources["nvidia/mma"] = model.sources["nvidia"];
+  model.general = model.ceiling = Forest::constant(kFeatureCount, 0.2f);
+  model.unseen_spread =
+      model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
+  model.seen["A100-SXM-80GB"] = 100;
+  const Gpu& card = *built_in_gpu("L40S");
+  const Kernel kernel{Gemm{4096, 4096, 4096}, *format_from("bf16")};
+  const auto planned = plan(kernel, card, {});
+  const LearnedInput input = learned_input(kernel, *planned, estimate(*planned, card, {}, Method::analytic), card, {});
+  const auto time = [&](float far) {
+    model.carry["nvidia"] = {1, far};
+    const Standing standing = standing_of(model, {}, card);
+    std::array<Seconds, 1> batch;
+    learned_times(std::span(&input, 1), standing, batch);
+    const LearnedTime t = learned_time(model, input, standing);
+    EXPECT_DOUBLE_EQ(in_seconds(batch[0]), in_seconds(t.median));
+    EXPECT_LE(t.ceiling, t.median);
+    return in_seconds(t.median);
+  };
+  EXPECT_NEAR(time(0) / in_seconds(untuned_time(input)), 1, 1e-5);
+  EXPECT_NEAR(time(0.5f), std::sqrt(time(0) * time(1)), 1e-5 * time(1));
+  EXPECT_GT(time(1), 1.5 * time(0));
 }
 
 }  // namespace

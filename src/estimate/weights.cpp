@@ -75,6 +75,8 @@ void write_model(PackWriter& out, const FamilyModel& model) {
   }
   out.count(model.hosts.size());
   for (const auto& [name, host] : model.hosts) out.text(name), out.number(host.floor_us), out.number(host.gap_us);
+  out.count(model.carry.size());
+  for (const auto& [vendor, carry] : model.carry) out.text(vendor), out.number(carry.near), out.number(carry.far);
   out.counts(model.seen);
   for (const Forest* forest : forests_of(model)) write_forest(out, *forest);
   for (const auto* group : {&model.siblings, &model.cards}) {
@@ -104,6 +106,12 @@ FamilyModel read_model(PackReader& in, std::uint32_t version) {
     HostTiming& host = model.hosts[in.text()];
     host.floor_us = in.number<float>(), host.gap_us = in.number<float>();
     if (!(host.floor_us >= 0 && host.gap_us >= 0 && std::isfinite(host.floor_us + host.gap_us))) in.spoil();
+  }
+  for (std::size_t i = 0, n = version > kPackVersionWithoutCarry ? in.count(1000) : 0; i < n && !in.bad(); ++i) {
+    Carry& carry = model.carry[in.text()];
+    carry.near = in.number<float>(), carry.far = in.number<float>();
+    for (const float share : {carry.near, carry.far})
+      if (!(share >= 0 && share <= 1)) in.spoil();
   }
   model.seen = in.counts();
   for (Forest* forest : forests_of(model)) *forest = read_forest(in);

@@ -1,0 +1,79 @@
+#include "lab/train/left_out.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "lab/train/fit_terms.h"
+#include "measure/dims.h"
+
+namespace tilecast {
+namespace {
+
+LeftOut judged(const FamilyModel& model, const Forest& forest, const FitRows& rows, float standing, double likeness) {
+  LeftOut left{data_of(model, rows, Knows::no_card),
+               std::vector<float>(rows.size()),
+               standing,
+               likeness,
+               source_names(rows.front()->measured->whole_context(), *rows.front()->gpu).vendor,
+               1};
+  forest.predict(left.data.features, left.learned);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto over_physics = static_cast<float>(std::log(rows[i]->kernel_time() / untuned_time(rows[i]->input)));
+    left.learned[i] += over_physics - left.data.targets[i];
+    left.data.targets[i] = over_physics;
+    left.data.features[i * kFeatureCount + index_of(Feature::card)] = standing;
+  }
+  return left;
+}
+
+// Cards of one architecture, when none of them is trained on.
+std::vector<LeftOut> without(std::span<const PlannedRow* const> rows, const std::set<std::string>& cards,
+                             const BoostOptions& like) {
+  FitRows rest;
+  std::map<std::string, FitRows> out;
+  const Gpu* gpu = nullptr;
+  for (const PlannedRow* row : rows)
+    if (cards.contains(row->gpu->name)) gpu = row->gpu, out[row->gpu->name].push_back(row);
+    else rest.push_back(row);
+  const bool alone =
+      std::none_of(rest.begin(), rest.end(), [&](const PlannedRow* row) { return row->gpu->vendor == gpu->vendor; });
+  if (alone) return {};  // strangers have a spread of their own
+  FamilyModel model;
+  model.sources = fit_sources(rest);
+  BoostOptions general = like;
+  general.trees = std::min(120, general.trees);
+  const Forest forest = sibling_forest(model, rest, *gpu, general);
+  const float standing = architectures_of(rest).contains(architecture_key(*gpu)) ? kSiblingSeen : kNothingSeen;
+  std::set<const Gpu*> seen;
+  for (const PlannedRow* row : rest) seen.insert(row->gpu);
+  std::vector<LeftOut> all;
+  for (const auto& [card, own] : out) {
+    double most_alike = 0;
+    for (const Gpu* other : seen) most_alike = std::max(most_alike, likeness(*own.front()->gpu, *other));
+    all.push_back(judged(model, forest, own, standing, most_alike));
+    all.back().weight = 1 / static_cast<double>(out.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<LeftOut> left_out_in_turn(std::span<const PlannedRow* const> rows, const BoostOptions& like) {
+  constexpr std::size_t kMostRows = 4000;
+  const FitRows few = at_most(rows, kMostRows, 23);
+  std::vector<LeftOut> all;
+  std::map<std::string, std::set<std::string>> siblings;
+  for (const PlannedRow* row : few) siblings[architecture_key(*row->gpu)].insert(row->gpu->name);
+  for (const auto& [architecture, names] : siblings) {
+    const auto add = [&](const std::set<std::string>& out) {
+      for (LeftOut& left : without(few, out, like)) all.push_back(std::move(left));
+    };
+    add(names);
+    if (names.size() > 1)
+      for (const std::string& card : names) add({card});
+  }
+  return all;
+}
+
+}  // namespace tilecast

@@ -1,0 +1,25 @@
+// Cards judged by trainings that never saw them: what unseen cards' forecasts and intervals are made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/train/fit_data.h"
+
+namespace tilecast {
+
+// Rows of one card, and what a training without it makes of them.
+struct LeftOut {
+  BoostData data;              // targets: log of the measured over the physics' time
+  std::vector<float> learned;  // log of what was learned elsewhere over the physics' time
+  float standing = kNothingSeen;
+  double likeness = 0;  // to the most alike card that was trained on
+  std::string vendor;
+  double weight = 1;  // cards of one architecture, left out together, tell the same thing
+};
+
+// Every card, and every architecture, in turn left out of a smaller training; cards without another of their vendor
+// are passed over. `like` are the options of the general forest.
+std::vector<LeftOut> left_out_in_turn(std::span<const PlannedRow* const> rows, const BoostOptions& like);
+
+}  // namespace tilecast
