@@ -315,6 +315,7 @@ void add_serve(List& list) {
   list.add(kPlainKvLink);
   list.add(kPlainKvLatency);
   list.add(kNgramOnHost);
+  list.add(kGuidedOnHost);
   list.add(kHostLinkShare);
   list.add(kGraceLink);
   list.add(kPlainPcie);
