@@ -11,7 +11,7 @@
 namespace tilecast {
 
 struct JudgedProgram {
-  std::string name, half, mode, engine;  // half: choose or judge; of the last set: untouched
+  std::string name, half, mode, engine;  // half: choose or judge; of the last two sets: untouched
   std::string set = "first";             // of programs that were measured together: first, second, third or last
   bool host_bound = false;
   struct Figures {

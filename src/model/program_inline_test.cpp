@@ -15,15 +15,18 @@ const char* kTwo = R"([["self","tensor",0],["other","tensor",0]])";
 const char* kProduct = R"([["self","tensor",0],["mat2","tensor",0]])";
 constexpr double kSquareBytes = 64 * 64 * 4;
 
-std::string four_lists(const std::string& born, const std::string& dies, int count) {
-  std::string size, device, role;
-  for (int i = 0; i < count; ++i) {
-    const char* comma = i ? "," : "";
-    size += comma + std::string("16384"), device += comma + std::string("\"cuda\""),
-        role += comma + std::string("\"other\"");
-  }
-  return fmt::format(R"({{"bytes":[{}],"device":[{}],"role":[{}],"born":[{}],"dies":[{}]}})", size, device, role, born,
+// Storages of these bytes, on the card.
+std::string sized_lists(const std::string& bytes, const std::string& born, const std::string& dies, int count) {
+  std::string device, role;
+  for (int i = 0; i < count; ++i) device += i ? R"(,"cuda")" : R"("cuda")", role += i ? R"(,"other")" : R"("other")";
+  return fmt::format(R"({{"bytes":[{}],"device":[{}],"role":[{}],"born":[{}],"dies":[{}]}})", bytes, device, role, born,
                      dies);
+}
+
+std::string four_lists(const std::string& born, const std::string& dies, int count) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) bytes += i ? ",16384" : "16384";
+  return sized_lists(bytes, born, dies, count);
 }
 
 // A program whose calls are in these graphs.
@@ -85,13 +88,6 @@ TEST(ProgramInline, AKernelWritesIntoThePlaceOfItsLastInput) {
   EXPECT_EQ(fused.dies[1], 2) << "which is held until the second product has read it";
 }
 
-// Storages of these bytes, on the card.
-std::string sized_lists(const std::string& bytes, const std::string& born, const std::string& dies, int count) {
-  std::string device, role;
-  for (int i = 0; i < count; ++i) device += i ? R"(,"cuda")" : R"("cuda")", role += i ? R"(,"other")" : R"("other")";
-  return fmt::format(R"({{"bytes":[{}],"device":[{}],"role":[{}],"born":[{}],"dies":[{}]}})", bytes, device, role, born, dies);
-}
-
 TEST(ProgramInline, LargeProductsWaitUntilTheyAreNeeded) {
   const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
                                   {"aten.mm", kProduct, "[0]", "[0,0]", "[2]"},
@@ -116,14 +112,16 @@ TEST(ProgramInline, AResultTakesThePlaceOfWhatWasLetGo) {
 }
 
 TEST(ProgramInline, NoPlaceIsHeldWhereThatWouldRaiseThePeak) {
-  const auto program = in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
-                                  {"aten.mm", kProduct, "[0]", "[1,0]", "[2]"},
-                                  {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"},
-                                  {"aten.mm", kProduct, "[0]", "[3,0]", "[4]"},
-                                  {"aten.mm", kProduct, "[0]", "[4,0]", "[5]"}},
-                                 sized_lists("64,10000,1000,9500,10000,64", "-1,0,1,2,3,4", "-1,1,2,3,4,-1", 6), "0,0,0,0,0");
+  const auto program =
+      in_graphs({{"aten.mm", kProduct, "[0]", "[0,0]", "[1]"},
+                 {"aten.mm", kProduct, "[0]", "[1,0]", "[2]"},
+                 {"aten.mm", kProduct, "[0]", "[2,0]", "[3]"},
+                 {"aten.mm", kProduct, "[0]", "[3,0]", "[4]"},
+                 {"aten.mm", kProduct, "[0]", "[4,0]", "[5]"}},
+                sized_lists("64,10000,1000,9500,10000,64", "-1,0,1,2,3,4", "-1,1,2,3,4,-1", 6), "0,0,0,0,0");
   ASSERT_TRUE(program) << program.error().line();
-  EXPECT_FALSE(fuse(*program).inside[4]) << "the first product's place would stand beside the third's operand and result";
+  EXPECT_FALSE(fuse(*program).inside[4])
+      << "the first product's place would stand beside the third's operand and result";
 }
 
 TEST(ProgramInline, GraphsAreAsManyAsCalls) {

@@ -10,8 +10,6 @@
 namespace tilecast {
 namespace {
 
-constexpr std::size_t kMostKernels = 10'000;  // planning takes the square of them
-
 class Planner {
  public:
   explicit Planner(const PlannedGraph& graph)
@@ -35,7 +33,7 @@ class Planner {
 
   KernelOrder best() const {
     KernelOrder least = expected(as_they_come());
-    if (count_ > kMostKernels) return least;
+    if (count_ > kMostPlannedKernels) return least;
     for (const auto& order : {least_peak_first(), first_in_first_out(), small_ones_first()})
       if (order.size() == count_)  // less where kernels wait for each other
         if (KernelOrder other = expected(order); other.peak < least.peak) least = std::move(other);

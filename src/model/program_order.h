@@ -2,6 +2,7 @@
 // memory at once (PyTorch 2.11, torch/_inductor/memory.py, reorder_for_peak_memory).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "tilecast/units.h"
@@ -27,7 +28,10 @@ struct KernelOrder {
   Count peak = 0;
 };
 
-// Kernels are numbered as they come in the graph. Graphs too large to be planned keep that order.
+// Planning takes the square of the kernels: larger graphs run as they come, and nothing in them takes a place that was let go.
+inline constexpr std::size_t kMostPlannedKernels = 10'000;
+
+// Kernels are numbered as they come in the graph.
 KernelOrder order_for_least_memory(const PlannedGraph& graph);
 
 }  // namespace tilecast

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -14,7 +15,8 @@ namespace {
 struct CompiledGraph {
   std::vector<std::vector<int>> calls;  // by kernel
   std::map<int, int> kernel_of_call;    // those that launch something
-  std::vector<int> made, read;          // storages, each once: made by its kernels; made before, and read by them
+  std::vector<int> made;                // storages, by its kernels
+  std::set<int> read;                   // ... that were made before, and are read by them
   int first = 0, last = 0;              // calls
   bool backward = false;
 };
@@ -91,13 +93,10 @@ class Places {
     const int kernel = graph.kernel_of_call[first];
     graph.kernel_of_call[index] = kernel;
     graph.calls[at(kernel)].push_back(index);
-    const auto once = [](std::vector<int>& list, int s) {
-      if (std::find(list.rbegin(), list.rend(), s) == list.rend()) list.push_back(s);
-    };
     for (const int s : program_.calls[at(index)].writes)
       if (makes(index, s)) graph.made.push_back(s);
     for (const InlinedRead& read : reads_of(index))
-      if (program_.storages[at(read.storage)].born < graph.first) once(graph.read, read.storage);
+      if (program_.storages[at(read.storage)].born < graph.first) graph.read.insert(read.storage);
   }
   bool makes(int call, int storage) const {
     return program_.storages[at(storage)].born == call && !inlined_.never_made[at(storage)] &&
@@ -119,20 +118,21 @@ class Places {
   PlannedGraph planned(const CompiledGraph& graph, const std::vector<int>& storages) const {
     PlannedGraph plan;
     plan.before.resize(graph.calls.size());
-    std::map<int, std::vector<int>> readers;  // kernels by storage
-    std::map<int, int> writer;                // the last kernel that wrote a storage
+    std::map<int, std::vector<int>> readers, since;  // kernels by storage: all, and those after it was last written
+    std::map<int, int> writer;                       // the last kernel that wrote a storage
     for (const auto& [index, kernel] : graph.kernel_of_call) {
       const auto waits_for = [&, kernel = kernel](int other) {
         if (other != kernel) plan.before[at(kernel)].push_back(other);
       };
       for (const InlinedRead& read : reads_of(index)) {
         if (const auto w = writer.find(read.storage); w != writer.end()) waits_for(w->second);
-        if (auto& list = readers[read.storage]; list.empty() || list.back() != kernel) list.push_back(kernel);
+        for (auto* list : {&readers[read.storage], &since[read.storage]})
+          if (list->empty() || list->back() != kernel) list->push_back(kernel);
       }
       for (const int s : program_.calls[at(index)].writes) {
-        if (!makes(index, s)) std::for_each(readers[s].begin(), readers[s].end(), waits_for);
+        if (!makes(index, s)) std::for_each(since[s].begin(), since[s].end(), waits_for);
         if (const auto w = writer.find(s); w != writer.end()) waits_for(w->second), readers[s].push_back(kernel);
-        writer[s] = kernel;
+        writer[s] = kernel, since[s].clear();
       }
     }
     for (auto& before : plan.before) tidy(before);
@@ -207,6 +207,7 @@ class Places {
   // results take the place of a buffer of the same type and size that was let go last, if holding that until then is
   // not expected to raise the peak (codegen/wrapper.py, AllocateLine).
   void take_places(const CompiledGraph& graph, const KernelOrder& order, const std::map<int, int>& ends) {
+    const bool planned = order.kernels.size() <= kMostPlannedKernels;
     std::vector<Count> memory = order.memory;
     std::map<PlaceKey, std::vector<Freed>> free;
     std::vector<std::vector<int>> ending(order.kernels.size());
@@ -221,7 +222,7 @@ class Places {
         for (std::size_t w = 0; w < std::min(writes.size(), results.size()); ++w) {
           if (!makes(index, writes[w])) continue;
           const bool inside = made_.inside[at(writes[w])];  // it hands a place on, if it has one
-          if (!take_input(index, writes[w], *results[w], step, ends, taken) && !inside)
+          if (!take_input(index, writes[w], *results[w], step, ends, taken) && !inside && planned)
             take_free(index, writes[w], *results[w], step, memory, order.peak, free);
         }
       }
