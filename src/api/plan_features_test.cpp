@@ -44,10 +44,10 @@ std::string launch_of(const ServingPlan& plan) {
 TEST(PlanFeatures, ACardThatNobodyMeasuredIsSaid) {
   const ServingPlan plan = planned([](PlanServeQuery& q) {
     q.method = Method::tilecast, q.slo = "ttft=5s,tpot=500ms", q.load.rate = 5;
-    q.gpus = {"MI325X", "H100-SXM"}, q.price.reset(), q.prices = "MI325X=0.1,H100-SXM=50";
+    q.gpus = {"MI355X", "H100-SXM"}, q.price.reset(), q.prices = "MI355X=0.1,H100-SXM=50";
   });
   ASSERT_TRUE(plan.best);
-  EXPECT_EQ(best_of(plan).gpu, "MI325X");
+  EXPECT_EQ(best_of(plan).gpu, "MI355X");
   EXPECT_EQ(best_of(plan).seen, Seen::no);
   EXPECT_THAT(plan.notes, testing::Contains(HasSubstr("first among cards that were measured: 1 x H100-SXM, vllm")));
   const ServingPlan measured = planned([](PlanServeQuery& q) { q.method = Method::tilecast; });
