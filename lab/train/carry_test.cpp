@@ -45,8 +45,8 @@ TEST(FitCarry, VendorsTellNothingOfEachOther) {
 }
 
 TEST(FitCarry, ArchitecturesCountTheSameHoweverManyCardsTheyHave) {
-  std::vector<LeftOut> judged = {card(0.4f, 0.4f, 0)};
-  for (int i = 0; i < 3; ++i) judged.push_back(card(0, 0.3f, 0)), judged.back().weight = 1.0 / 3;
+  std::vector<LeftOut> judged = {card(0.24f, 0.24f, 0)};
+  for (int i = 0; i < 3; ++i) judged.push_back(card(0, 0.2f, 0)), judged.back().weight = 1.0 / 3;
   EXPECT_FLOAT_EQ(fit_carry(judged).at("nvidia").far, 1);
 }
 
