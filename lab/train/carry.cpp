@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "estimate/kept_share.h"
+
 namespace tilecast {
 namespace {
 
@@ -35,7 +37,8 @@ CardLoss loss_of(const LeftOut& card) {
     const double weight = card.data.weights[i];
     weights += weight;
     for (std::size_t step = 0; step <= kSteps; ++step)
-      loss.at[step] += weight * std::abs(card.data.targets[i] - share_at(step) * card.learned[i]);
+      loss.at[step] +=
+          weight * std::abs(card.data.targets[i] - kept(card.learned[i], static_cast<float>(share_at(step))));
   }
   for (double& mean : loss.at) mean /= std::max(weights, 1e-9);
   return loss;
@@ -78,7 +81,7 @@ BoostData leftovers(const LeftOut& judged, const Carries& carries) {
   const auto found = carries.find(judged.vendor);
   const float share = found == carries.end() ? 1 : found->second.share(judged.likeness);
   BoostData left = judged.data;
-  for (std::size_t i = 0; i < left.rows(); ++i) left.targets[i] -= share * judged.learned[i];
+  for (std::size_t i = 0; i < left.rows(); ++i) left.targets[i] -= kept(judged.learned[i], share);
   return left;
 }
 

@@ -31,7 +31,7 @@ TEST(FitCarry, WhatIsACardsOwnStaysWithItsKind) {
 }
 
 TEST(FitCarry, HalfOfIt) {
-  const Carries carries = fit_carry(std::vector{card(0.2f, 0.4f, 0), card(-0.3f, -0.6f, 0)});
+  const Carries carries = fit_carry(std::vector{card(0.2f, 0.4f, 0), card(-0.1f, -0.2f, 0)});
   EXPECT_FLOAT_EQ(carries.at("nvidia").far, 0.5f);
   EXPECT_FLOAT_EQ(carries.at("nvidia").near, 1) << "nothing tells of like cards";
 }
@@ -45,14 +45,16 @@ TEST(FitCarry, VendorsTellNothingOfEachOther) {
 }
 
 TEST(FitCarry, ArchitecturesCountTheSameHoweverManyCardsTheyHave) {
-  std::vector<LeftOut> judged = {card(0.4f, 0.4f, 0)};
-  for (int i = 0; i < 3; ++i) judged.push_back(card(0, 0.3f, 0)), judged.back().weight = 1.0 / 3;
+  std::vector<LeftOut> judged = {card(0.24f, 0.24f, 0)};
+  for (int i = 0; i < 3; ++i) judged.push_back(card(0, 0.2f, 0)), judged.back().weight = 1.0 / 3;
   EXPECT_FLOAT_EQ(fit_carry(judged).at("nvidia").far, 1);
 }
 
 TEST(Leftovers, AreWhatTheCarriedForecastMisses) {
-  const BoostData left = leftovers(card(0.5f, 0.4f, 0), {{"nvidia", Carry{1, 0.25f}}});
-  EXPECT_FLOAT_EQ(left.targets.front(), 0.4f);
+  const Carries quarter = {{"nvidia", Carry{1, 0.25f}}};
+  EXPECT_FLOAT_EQ(leftovers(card(0.5f, 0.2f, 0), quarter).targets.front(), 0.45f);
+  EXPECT_FLOAT_EQ(leftovers(card(0.5f, 2.0f, 0), quarter).targets.front(), 0.5f - 1.75f)
+      << "a correction that large is of another kernel: little of it is doubted";
   EXPECT_FLOAT_EQ(leftovers(card(0.5f, 0.4f, 0), {}).targets.front(), 0.1f) << "all is carried";
 }
 

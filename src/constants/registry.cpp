@@ -1,5 +1,6 @@
 #include "constants/registry.h"
 
+#include "constants/carry.h"
 #include "constants/cluster.h"
 #include "constants/convolution.h"
 #include "constants/engine.h"
@@ -109,6 +110,7 @@ void add_estimate_2(List& list) {
   list.add(kStrangerSpread);
   list.add(kLikeReach);
   list.add(kLikeSharpness);
+  list.add(kMostGivenBack);
   list.add(kMoveDoubt);
   list.add(kDomainMargin);
   list.add(kDomainFade);

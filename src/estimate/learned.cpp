@@ -9,6 +9,7 @@
 #include "constants/intervals.h"
 #include "constants/product.h"
 #include "estimate/feature_schema.h"
+#include "estimate/kept_share.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
 #include "kernel/torch_walk.h"
@@ -389,7 +390,7 @@ Prepared prepare(const LearnedInput& given, const Standing& standing) {
 namespace {
 
 // A forest's answer, a logarithm over the base, with the share of all that was learned which holds on the card.
-float carried(float log, float tuned, float share) { return share < 1 ? share * log - (1 - share) * tuned : log; }
+float carried(float log, float tuned, float share) { return share < 1 ? kept(tuned + log, share) - tuned : log; }
 
 }  // namespace
 
