@@ -166,7 +166,8 @@ def _one_mode(inputs: Any) -> Iterator[None]:
 def _flags_down() -> Iterator[None]:
     """Releases before 2.11 go by what was entered, not by what still holds: modes that are left for a while count."""
     with contextlib.ExitStack() as stack:
-        for name in ("_is_in_torch_dispatch_mode", "_is_in_non_infra_torch_dispatch_mode"):
+        names = ("_is_in_torch_dispatch_mode", "_is_in_non_infra_torch_dispatch_mode", "_is_in_any_mode_without_ignore_compile_internals")
+        for name in names if RELEASE < (2, 11) else names[:2]:
             if hasattr(_python_dispatch, name):
                 stack.enter_context(mock.patch.object(_python_dispatch, name, False))
         yield
