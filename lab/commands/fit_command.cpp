@@ -147,6 +147,7 @@ Result<std::string> run_fit(const FitCommand& command) {
   const Rows many = pointers_to(*more);
   ConstantsReport report{
       command.sample, static_cast<Count>(rows.size()), command.learned, static_cast<int>(command.passes), {}, {}};
+  report.of_families = command.families;
   auto with = fitted(command, rows, "");
   if (!with) return with.error();
   report.with = *std::move(with);

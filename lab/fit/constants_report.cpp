@@ -8,6 +8,7 @@
 
 #include "constants/format.h"
 #include "support/table.h"
+#include "support/text.h"
 
 namespace tilecast {
 namespace {
@@ -116,6 +117,9 @@ std::string constants_page(const ConstantsReport& report) {
     row.push_back(fmt::format("{}", fit.without.idle()));
     all.add(std::move(row));
   }
+  if (!report.of_families.empty())
+    page += fmt::format("Of these families alone: {}; other families' constants stay as they are.\n\n",
+                        join(report.of_families, ", "));
   page += "Mean over families:\n\n" + all.markdown();
   if (report.learned_sample > 0) page += fmt::format(kLearnedHead, report.learned_sample);
   for (const LeftOutFit& fit : report.fits) {

@@ -38,6 +38,7 @@ struct ConstantsReport {
   int passes = 0;
   ConstantsFit with;  // fitted to all rows
   std::vector<LeftOutFit> fits;
+  std::vector<std::string> of_families = {};  // whose rows alone were taken; empty: all
 };
 std::string constants_page(const ConstantsReport& report);
 
