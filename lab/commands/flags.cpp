@@ -87,6 +87,8 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
   train->add_option("--update", options.train.update,
                     "a weight file whose models of other families and formats are taken over");
+  train->add_option("--refit-unseen", options.train.refit_unseen,
+                    "grow no forest: fit anew what cards that nobody measured keep of this weight file's models");
   // Maintenance of the shipped file: hidden from the help, which is for those who train.
   train
       ->add_option("--repack", options.train.repack,

@@ -92,6 +92,16 @@ Result<std::string> repack(const TrainCommand& command, const SampledRows& sampl
                      rows_of(*weights));
 }
 
+Result<std::string> refit_unseen(const TrainCommand& command, const SampledRows& sampled,
+                                 const TrainAllOptions& options) {
+  auto old = load_weights(command.refit_unseen);
+  if (!old) return std::move(old).error();
+  const Weights weights = refitted_for_unseen(*std::move(old), sampled.rows, options, terminal_progress());
+  if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
+  return fmt::format("{}: the forests of {}, refitted for unseen cards on {} rows read\n", command.out,
+                     command.refit_unseen, sampled.report.rows);
+}
+
 }  // namespace
 
 Result<std::string> run_train(const TrainCommand& command) {
@@ -119,6 +129,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   options.leave_out = command.leave_out;
   options.train.set_seed(static_cast<std::uint64_t>(command.seed.value_or(1)));
   if (!command.repack.empty()) return repack(command, *sampled, options);
+  if (!command.refit_unseen.empty()) return refit_unseen(command, *sampled, options);
   FamilyTimes times;
   Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty())

@@ -17,6 +17,7 @@ struct TrainCommand {
   std::vector<std::string> leave_out;  // GPUs
   std::string out;
   std::string update;           // a weight file whose other models are kept; empty: none
+  std::string refit_unseen;     // a weight file whose forests stay; empty: none
   std::string repack;           // a weight file of other features or an earlier version to carry over; empty: none
   std::optional<Count> sample;  // rows of each table, GPU, engine, family and dtype; 4000, the papers' methods all
   std::string method = "tilecast";

@@ -80,6 +80,19 @@ std::map<std::string, const Gpu*> kin_of(std::span<const PlannedRow* const> rows
   return cards;
 }
 
+// Rows that only measure how wide the interval of a seen card must be, and how many trees help it.
+double kept_apart(std::size_t rows, const TrainOptions& options) {
+  return options.cards && options.intervals && rows >= 400 ? 1.0 / 16 : 0;
+}
+constexpr std::uint64_t kApart = 11;  // the seed of that choice
+
+// What cards that nobody measured keep of the model, and how wide their intervals are.
+void fit_unseen(FamilyModel& model, const FitRows& trained, const TrainOptions& options) {
+  const std::vector<LeftOut> judged = left_out_in_turn(trained, options.general);
+  model.carry = fit_carry(judged);
+  if (options.intervals) model.unseen_spread = unseen_spread(judged, model.carry, options.general);
+}
+
 }  // namespace
 
 void TrainOptions::set_trees(int trees) {
@@ -99,9 +112,8 @@ FamilyModel train_family(std::span<const PlannedRow* const> measured, const Trai
   if (rows.empty()) return model;
   model.key = model_key(rows.front()->measured->kernel);
   model.trained_on = sources_of(rows);
-  // Some rows only measure how wide the interval of a seen card must be, and how many trees help it.
-  const double kept_apart = options.cards && options.intervals && rows.size() >= 400 ? 1.0 / 16 : 0;
-  const FitRows apart = by_hash(rows, kept_apart, 11), trained = by_hash(rows, kept_apart, 11, false);
+  const double share = kept_apart(rows.size(), options);
+  const FitRows apart = by_hash(rows, share, kApart), trained = by_hash(rows, share, kApart, false);
   model.seen = cards_of(trained);
   model.sources = fit_sources(trained);
 
@@ -125,15 +137,21 @@ FamilyModel train_family(std::span<const PlannedRow* const> measured, const Trai
     grow_cards(model, trained, apart, options.card);
     if (!apart.empty()) model.seen_spread = seen_spread(model, apart, options.card);
   }
-  const std::vector<LeftOut> judged = left_out_in_turn(trained, options.general);
-  model.carry = fit_carry(judged);
+  fit_unseen(model, trained, options);
   if (options.intervals) {
-    model.unseen_spread = unseen_spread(judged, model.carry, options.general);
     BoostOptions ceiling = fitting(options.general, few.size());
     ceiling.quantile = 0.2;  // the fastest fifth: SynPerf's P80 of efficiency
     ceiling.trees = std::min(150, ceiling.trees);
     model.ceiling = boost(data_of(model, few, Knows::no_card), ceiling);
   }
+  return model;
+}
+
+FamilyModel refitted_for_unseen(FamilyModel model, std::span<const PlannedRow* const> measured,
+                                const TrainOptions& options) {
+  const RowsWithoutHosts without_hosts(measured);
+  const std::span<const PlannedRow* const> rows = without_hosts.rows();
+  fit_unseen(model, by_hash(rows, kept_apart(rows.size(), options), kApart, false), options);
   return model;
 }
 

@@ -32,6 +32,11 @@ struct TrainOptions {
 // Rows must be of one family and format, and have a plan.
 FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOptions& options);
 
+// The model with its forests as they are, and what cards that nobody measured keep of them, and how wide their intervals
+// are, fitted anew.
+FamilyModel refitted_for_unseen(FamilyModel model, std::span<const PlannedRow* const> rows,
+                                const TrainOptions& options);
+
 // The learned outcome of a row: the analytic one with the model's time and interval.
 Outcome learned_outcome(const FamilyModel& model, const PlannedRow& row);
 

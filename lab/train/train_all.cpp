@@ -70,6 +70,22 @@ Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& o
   return weights;
 }
 
+Weights refitted_for_unseen(Weights weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
+                            const Progress& progress) {
+  std::size_t done = 0;
+  for (const auto& [key, group] : rows_by_model(rows, options)) {
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
+    done += group.size();
+    for (FamilyModel& model : weights.models) {
+      if (model.key != key) continue;
+      const auto planned = planned_for_training(rows, group, options);
+      model = refitted_for_unseen(std::move(model), usable(planned), options.train);
+    }
+  }
+  if (progress) progress(1, "");
+  return weights;
+}
+
 void count_rows(Weights& weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
                 const Progress& progress) {
   std::size_t done = 0;

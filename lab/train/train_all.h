@@ -26,6 +26,11 @@ struct TrainAllOptions {
 // over.
 Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress);
 
+// The same of models that are there, which keep their forests: what cards that nobody measured take of them is fitted
+// anew. Models without rows stay as they are.
+Weights refitted_for_unseen(Weights weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
+                            const Progress& progress);
+
 // For models that do not say what they were trained on (weight files of earlier versions): the rows that training on
 // these tables would take, of the cards that the model has seen.
 void count_rows(Weights& weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,

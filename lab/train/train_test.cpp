@@ -118,6 +118,17 @@ TEST(Train, UpdatingCountsTheRowsOfTheModelsThatAreThere) {
   EXPECT_EQ(before.sources(), (std::map<std::string, Count>{{"ours", 110}, {"theirs", 1000}}));
 }
 
+// Forests stay to the last bit; shares and widths come out as a training on these rows finds them.
+TEST(Train, RefittingForUnseenCardsGrowsNoForest) {
+  const auto rows = planted_rows();
+  const Weights trained = train_all(rows, quick(), {});
+  Weights bare = trained;
+  for (FamilyModel& model : bare.models) model.carry.clear(), model.unseen_spread = model.seen_spread;
+  EXPECT_NE(to_bytes(bare), to_bytes(trained));
+  EXPECT_EQ(to_bytes(refitted_for_unseen(bare, rows, quick(), {})), to_bytes(trained));
+  EXPECT_EQ(to_bytes(refitted_for_unseen(bare, {}, quick(), {})), to_bytes(bare)) << "no rows, nothing to fit";
+}
+
 TEST(Train, ModelsSayWhatTheyWereTrainedOn) {
   auto rows = planted_rows();
   TrainAllOptions options = quick();
