@@ -132,8 +132,7 @@ Result<std::string> run_train(const TrainCommand& command) {
   if (!command.refit_unseen.empty()) return refit_unseen(command, *sampled, options);
   FamilyTimes times;
   Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
-  if (weights.models.empty())
-    return Error{"", "data", "holds no row to train on", "check --families and --leave-out"};
+  if (weights.models.empty()) return Error{"", "data", "holds no row to train on", "check --families and --leave-out"};
   if (!command.update.empty()) {
     auto old = load_weights(command.update);
     if (!old) return std::move(old).error();

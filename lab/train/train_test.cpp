@@ -90,7 +90,8 @@ TEST(Train, IntervalsHoldWhatTheySay) {
   const auto unseen = forecast_leaving_out(rows, LeaveOut::gpu, quick(), {});
   EXPECT_NEAR(held(seen, [](const Measurement& row) { return held_out(row.kernel.shape); }), 0.8, 0.12);
   EXPECT_NEAR(held(unseen, [](const Measurement&) { return true; }), 0.8, 0.12);
-  // An even spread of 10 % has 80 % of its rows within 8 %; the widths shared with other protocols and cards join it by squares.
+  // An even spread of 10 % has 80 % of its rows within 8 %; the widths shared with other protocols and cards join it by
+  // squares.
   const auto reach = [](const std::vector<Outcome>& outcomes) {
     double sum = 0;
     for (const Outcome& o : outcomes) sum += std::log(o.high / o.low) / 2;

@@ -117,8 +117,8 @@ void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
 }
 
 // What a kernel takes at most by another that does all of its work and more; nothing where there is none such.
-// - A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times on H100 and H200,
-//   where both were measured (AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
+// - A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times where both were
+//   measured (H100 and H200; AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
 //   window the learned part asks for several times as much.
 // - A product whose scales are fixed spares the passes that find scales and quantise. Engines were measured with those;
 //   products with fixed scales are other libraries' rows.
@@ -134,8 +134,7 @@ std::optional<NoLonger> no_longer(const Kernel& kernel, const Gpu& gpu, const Co
   }
   const bool engines =
       context.engine == Launcher::vllm || context.engine == Launcher::sglang || context.engine == Launcher::trtllm;
-  if (kernel.shape.is<Gemm>() && kernel.format.id == FormatId::fp8_static && engines &&
-      gpu.vendor == Vendor::nvidia)
+  if (kernel.shape.is<Gemm>() && kernel.format.id == FormatId::fp8_static && engines && gpu.vendor == Vendor::nvidia)
     return NoLonger{{kernel.shape, *format_from("fp8")}};
   return std::nullopt;
 }
