@@ -118,13 +118,13 @@ asan tsan: build/.packages
 	@ctest --preset $@ -j $(JOBS)
 
 # The sanitized tests that fit into continuous integration: the rooms of the library but for the estimates' laws and fits, the public API, the C
-# interface and the service, all without plans and a calibration's matrices, which take minutes so, and all readers but the laboratory's over their
-# corpora.
+# interface and the service, all without plans, drawings of them, laws over many questions and a calibration's matrices, which take minutes so, and
+# all readers but the laboratory's over their corpora. `make asan` runs them all.
 SANITIZED = support constants gpu kernel schedule model engine cluster parallel serve tune measure diagnose api answers abi service_http cli_views fuzz
 asan-ci: build/.packages
 	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
 	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)
-	@ctest --preset asan -j $(JOBS) -R "^($(shell echo $(SANITIZED) | tr ' ' '|'))/" -E "^(api/(Plan|TrainArguments.Plans)|serve/Serve(Plan|SteadyState)|answers/ServedFiles.ACalibratedCard)"
+	@ctest --preset asan -j $(JOBS) -R "^($(shell echo $(SANITIZED) | tr ' ' '|'))/" -E "^(api/(Plan|TrainArguments.Plans|TrainingLaws|ArgumentsUsed)|serve/Serve(Plan|SteadyState|Autoscale)|answers/(ServedFiles.ACalibratedCard|Drawings)|cluster/(Collective|Network).*Never)"
 
 # What is threaded, under the thread sanitizer: the workers, tables read side by side, questions asked from many threads at once (`make tsan` also asks
 # through the C++ API), the service.
