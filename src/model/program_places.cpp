@@ -84,6 +84,7 @@ class Places {
       if (kinds_[i] != FuseKind::quiet && !inlined_.inlined[i]) note_call(graph, index);
     }
     std::vector<CompiledGraph> list;
+    list.reserve(found.size());
     for (auto& [number, graph] : found) list.push_back(std::move(graph));
     return list;
   }
