@@ -1,5 +1,7 @@
 #include "lab/train/train_all.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -52,46 +54,46 @@ std::vector<const PlannedRow*> usable(const std::vector<PlannedRow>& planned) {
   return rows;
 }
 
+// work(key, rows of that model) for one model after the other.
+template <class Work>
+void for_each_model(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress,
+                    const Work& work) {
+  std::size_t done = 0;
+  for (const auto& [key, group] : rows_by_model(rows, options)) {
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
+    done += group.size();
+    work(key, group);
+  }
+  if (progress) progress(1, "");
+}
+
 }  // namespace
 
 Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress) {
   Weights weights;
-  const auto groups = rows_by_model(rows, options);
-  std::size_t done = 0;
-  for (const auto& [key, group] : groups) {
-    if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
-    done += group.size();
+  for_each_model(rows, options, progress, [&](const std::string&, const std::vector<std::size_t>& group) {
     const auto planned = planned_for_training(rows, group, options);
     FamilyModel model = train_family(usable(planned), options.train);
-    if (model.key.empty()) continue;
-    weights.models.push_back(std::move(model));
-  }
-  if (progress) progress(1, "");
+    if (!model.key.empty()) weights.models.push_back(std::move(model));
+  });
   return weights;
 }
 
 Weights refitted_for_unseen(Weights weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
                             const Progress& progress) {
-  std::size_t done = 0;
-  for (const auto& [key, group] : rows_by_model(rows, options)) {
-    if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
-    done += group.size();
+  for_each_model(rows, options, progress, [&](const std::string& key, const std::vector<std::size_t>& group) {
     for (FamilyModel& model : weights.models) {
       if (model.key != key) continue;
       const auto planned = planned_for_training(rows, group, options);
       model = refitted_for_unseen(std::move(model), usable(planned), options.train);
     }
-  }
-  if (progress) progress(1, "");
+  });
   return weights;
 }
 
 void count_rows(Weights& weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
                 const Progress& progress) {
-  std::size_t done = 0;
-  for (const auto& [key, group] : rows_by_model(rows, options)) {
-    if (progress) progress(static_cast<double>(done) / static_cast<double>(rows.size()), key);
-    done += group.size();
+  for_each_model(rows, options, progress, [&](const std::string& key, const std::vector<std::size_t>& group) {
     for (FamilyModel& model : weights.models) {
       if (model.key != key || !model.trained_on.empty()) continue;
       std::vector<std::size_t> own;  // tables may since have got rows of further cards
@@ -99,8 +101,7 @@ void count_rows(Weights& weights, const std::vector<Measurement>& rows, const Tr
         if (model.seen.contains(std::string(rows[i].gpu))) own.push_back(i);
       model.trained_on = sources_of(usable(planned_for_training(rows, own, options)));
     }
-  }
-  if (progress) progress(1, "");
+  });
 }
 
 Weights updated(Weights weights, std::vector<FamilyModel> models) {
@@ -179,7 +180,8 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
   for (const auto& [key, group] : groups) {
     const auto planned = plan_rows(rows, group, train.general.threads, options.simplified);
     for (const std::string& fold : folds[key]) {
-      if (progress) progress(static_cast<double>(done) / static_cast<double>(in_all), key + " without " + fold);
+      if (progress)
+        progress(static_cast<double>(done) / static_cast<double>(in_all), fmt::format("{} without {}", key, fold));
       done += group.size();
       std::vector<const PlannedRow*> rest;
       std::set<std::string> architectures;  // of the fold: no other needs a forest
