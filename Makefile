@@ -137,12 +137,12 @@ bench: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_bench -j $(JOBS)
 	@build/release/tilecast_bench
 
-# Runs every fuzz target for SECONDS (default 30) on its corpus.
+# Runs every fuzz target on its corpus for SECONDS of processor time (default 30), JOBS at a time; fuzz/run says what it leaves.
 SECONDS ?= 30
 fuzz: build/.packages
 	@cmake --preset fuzz > build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
 	@cmake --build --preset fuzz -j $(JOBS)
-	@fuzz/run build/fuzz $(SECONDS)
+	@fuzz/run build/fuzz $(SECONDS) $(JOBS)
 
 # Accepts today's forecasts as the golden ones (data/golden): whoever changes physics commits the diff with the change.
 golden: build/release/build.ninja

@@ -24,7 +24,7 @@ Status check_flags(const PredictOptions& options) {
 Result<std::vector<ProgramQuery>> program_queries(const PredictOptions& options) {
   ProgramQuery query;
   query.program = options.query.model, query.gpu = options.query.gpu, query.cluster = options.query.cluster;
-  query.engine = options.query.engine.value_or(EngineKind::pytorch);
+  query.engine = options.query.engine;
   query.method = options.query.method, query.weights = options.query.weights;
   std::vector<ProgramQuery> queries = {query};
   for (const auto& [argument, values] : {std::pair("engine", &options.lists.engines),

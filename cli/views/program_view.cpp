@@ -92,7 +92,8 @@ std::string program_table(std::span<const Result<ProgramStep>> steps, std::span<
                {"seen", Align::left}});
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!steps[i]) {
-      table.add({queries[i].gpu, std::string(name_of(queries[i].engine)), as_flag(steps[i].error()).line()});
+      table.add({queries[i].gpu, std::string(queries[i].engine ? name_of(*queries[i].engine) : "–"),
+                 as_flag(steps[i].error()).line()});
       continue;
     }
     const ProgramStep& s = *steps[i];

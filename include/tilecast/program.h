@@ -8,6 +8,7 @@
 // Everything here is a value or a pure function; any number of threads may call any of it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ namespace tilecast {
 struct ProgramQuery {
   std::string program = {};  // a file of tilecast.torch, plain or gzip
   std::string gpu = {};
-  EngineKind engine = EngineKind::pytorch;  // pytorch, which runs it as recorded, or compile, which fuses it
+  // pytorch, which runs it as recorded, or compile, which fuses it; empty: compile where it was recorded so.
+  std::optional<EngineKind> engine = {};
   Method method = Method::tilecast;
   std::string weights = {};  // a weight file in place of the shipped ones
   // Of a program over many cards: what they are and how they are joined, as for collectives (tilecast/collective.h).

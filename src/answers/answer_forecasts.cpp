@@ -35,8 +35,7 @@ AnswerDocument ask_program(const std::vector<StepQuery>& asked) {
   for (const StepQuery& step : asked) {
     if (step.gpu.empty() && step.cluster.empty()) return field_error("gpu", "is missing", "for example H100-SXM");
     if (auto fine = check_program_arguments(step); !fine) return fine.error();
-    queries.push_back(
-        {step.model, step.gpu, step.engine.value_or(EngineKind::pytorch), step.method, step.weights, step.cluster});
+    queries.push_back({step.model, step.gpu, step.engine, step.method, step.weights, step.cluster});
   }
   const std::vector<Result<ProgramStep>> steps = forecast(std::span<const ProgramQuery>(queries));
   const bool any = std::any_of(steps.begin(), steps.end(), [](const auto& step) { return bool(step); });

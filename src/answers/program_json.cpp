@@ -102,7 +102,7 @@ std::string program_json(std::span<const Result<ProgramStep>> steps, std::span<c
     }
     list.push_back(Json{{"program", queries[i].program},
                         {"gpu", queries[i].gpu},
-                        {"engine", name_of(queries[i].engine)},
+                        {"engine", queries[i].engine ? name_of(*queries[i].engine) : ""},
                         {"error", steps[i].error().line()}});
   }
   return json_text(list);

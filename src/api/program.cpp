@@ -111,11 +111,16 @@ Status add_collectives(ProgramStep& step, const ProgramFile& file, const Recorde
 Result<ProgramStep> answer(const ProgramQuery& query, ProgramLookups& known) {
   if (query.program.empty())
     return field_error("program", "is missing", "a file of tilecast.torch, see docs/program.md");
-  if (query.engine != EngineKind::pytorch && query.engine != EngineKind::compile)
-    return field_error("engine", std::string(name_of(query.engine)) + " does not run recorded programs",
+  if (query.engine && query.engine != EngineKind::pytorch && query.engine != EngineKind::compile)
+    return field_error("engine", std::string(name_of(*query.engine)) + " does not run recorded programs",
                        "pytorch or compile");
   const auto& file = known.kept(known.files, query.program, [&] { return program_from_file(query.program); });
   if (!file) return file.error();
+  if (query.engine == EngineKind::pytorch && file->from_inductor)
+    return field_error("engine",
+                       "pytorch does not run this program: it was recorded in the pieces that torch.compile fuses",
+                       "compile, or record it without compile (docs/program.md)");
+  const EngineKind engine = query.engine.value_or(file->from_inductor ? EngineKind::compile : EngineKind::pytorch);
   const auto cluster = cluster_for(query, *file);
   if (!cluster) return cluster.error();
   const std::string card = query.gpu.empty() && *cluster ? (*cluster)->gpu.name : query.gpu;
@@ -126,11 +131,11 @@ Result<ProgramStep> answer(const ProgramQuery& query, ProgramLookups& known) {
   const auto& method = known.kept(known.methods, std::pair(query.method, query.weights),
                                   [&] { return chosen_method(query.method, query.weights); });
   if (!method) return method.error();
-  const RecordedProgram recorded = as_kernels(*file, *gpu, {query.engine});
+  const RecordedProgram recorded = as_kernels(*file, *gpu, {engine});
   const auto forecast = forecast_recorded(recorded, *gpu, method->method, method->weights());
   if (!forecast) return forecast.error();
   ProgramStep step = step_of(*file, recorded, *forecast, *gpu);
-  step.engine = query.engine, step.method = query.method;
+  step.engine = engine, step.method = query.method;
   if (*cluster)
     if (auto fine = add_collectives(step, *file, recorded, *forecast, **cluster); !fine) return std::move(fine).error();
   return step;
@@ -191,7 +196,8 @@ std::vector<BoundArgument> arguments_of(ProgramQuery& q) {
             .example = "hgx-h100",
             .touches = Touches::cluster});
   list.add(q.engine, {.name = "engine",
-                      .help = "pytorch runs the program as recorded, compile fuses it as torch.compile would",
+                      .help = "pytorch runs the program as recorded, compile fuses it as torch.compile would; by "
+                              "default as it was recorded",
                       .example = "compile",
                       .choices = {"pytorch", "compile"}});
   list.add(q.method, method_argument());

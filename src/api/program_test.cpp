@@ -51,6 +51,20 @@ TEST(ProgramQuestion, CompilingTakesNoMoreKernels) {
   EXPECT_NEAR(compiled.flops / eager.flops, 1, 1e-3) << "fusing changes no product but for its padding";
 }
 
+TEST(ProgramQuestion, RunsAsItWasRecordedUnlessSaidOtherwise) {
+  ProgramQuery query{.program = kPrograms + "mixer-inference-compile-batch128_layers8.json.gz", .gpu = "H200-SXM"};
+  const auto by_default = forecast(query);
+  ASSERT_TRUE(by_default) << by_default.error().line();
+  EXPECT_EQ(by_default->engine, EngineKind::compile);
+  query.engine = EngineKind::compile;
+  EXPECT_EQ(forecast(query)->time, by_default->time);
+  // Its pieces are those that a compiler fuses: three times as long where each is launched alone, and no PyTorch does
+  // that.
+  query.engine = EngineKind::pytorch;
+  EXPECT_EQ(forecast(query).error().field, "engine");
+  EXPECT_EQ(forecast(ProgramQuery{.program = kBert, .gpu = "H200-SXM"})->engine, EngineKind::pytorch);
+}
+
 TEST(ProgramQuestion, AListIsAnsweredInOrder) {
   const std::vector<ProgramQuery> queries = {
       {.program = kBert, .gpu = "B200"}, {.program = kBert, .gpu = "no-card"}, {.program = kBert, .gpu = "H200-SXM"}};

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from typing import Any, Sequence
+from typing import Any, Optional, Sequence
 
 from .. import _library
 from ..errors import LibraryError, QueryError
@@ -30,24 +30,25 @@ def binary() -> str:
     return found
 
 
-def _ask(path: str, gpus: Sequence[str], engine: str, clusters: Sequence[str]) -> list[dict[str, Any]]:
+def _ask(path: str, gpus: Sequence[str], engine: Optional[str], clusters: Sequence[str]) -> list[dict[str, Any]]:
     """Forecasts of a program's file, one for each GPU, as `tilecast predict --json` says them (docs/json.md): by the library
     where it is, else by the program."""
     try:
         _library.library()
     except LibraryError:
         return _ask_program(path, gpus, engine, clusters)
-    asked: dict[str, Any] = {"model": path, "engine": [engine]}
-    for name, values in (("gpu", gpus), ("cluster", clusters)):
+    asked: dict[str, Any] = {"model": path}
+    for name, values in (("gpu", gpus), ("cluster", clusters), ("engine", [engine] if engine else [])):
         if values:
             asked[name] = list(values)
     answers: list[dict[str, Any]] = _library.ask("predict", asked)
     return answers
 
 
-def _ask_program(path: str, gpus: Sequence[str], engine: str, clusters: Sequence[str]) -> list[dict[str, Any]]:
-    where = [word for flag, values in (("--gpu", gpus), ("--cluster", clusters)) if values for word in (flag, ",".join(values))]
-    done = subprocess.run([binary(), "predict", path, *where, "--engine", engine, "--json"],
+def _ask_program(path: str, gpus: Sequence[str], engine: Optional[str], clusters: Sequence[str]) -> list[dict[str, Any]]:
+    flags = (("--gpu", gpus), ("--cluster", clusters), ("--engine", [engine] if engine else []))
+    words = [word for flag, values in flags if values for word in (flag, ",".join(values))]
+    done = subprocess.run([binary(), "predict", path, *words, "--json"],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise QueryError(done.stderr.strip() or f"tilecast ended with {done.returncode}")
@@ -55,7 +56,7 @@ def _ask_program(path: str, gpus: Sequence[str], engine: str, clusters: Sequence
     return answers
 
 
-def ask(program: Program, gpus: Sequence[str], engine: str = "pytorch",
+def ask(program: Program, gpus: Sequence[str], engine: Optional[str] = None,
         clusters: Sequence[str] = ()) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "program.json")
