@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <regex>
 #include <string>
 
 #include "gpu/registry.h"
@@ -15,6 +17,7 @@
 #include "kernel/kernel.h"
 #include "lab/evaluate/agreement.h"
 #include "lab/import/import.h"
+#include "support/csv.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -29,7 +32,7 @@ struct SgemmCase {
 };
 
 // Computed in double precision by the Python reference of the fit, at random shapes where the best candidate leads by
-// more than a tenth: rounding does not decide them. Ada, Hopper and RTX 2080 Ti borrow networks but keep their SMs.
+// more than a tenth: rounding does not decide them. Ada, Blackwell and RTX 2080 Ti borrow networks but keep their SMs.
 constexpr SgemmCase kCases[] = {
     {"V100-PCIe", false, {1, 75, 1481, 73}, 32, 128, 1, 256, false},
     {"V100-PCIe", false, {1, 13, 275, 624}, 32, 32, 16, 128, true},
@@ -54,9 +57,16 @@ constexpr SgemmCase kCases[] = {
     {"P100-PCIe", false, {1, 111, 52, 115}, 32, 128, 1, 256, false},
     {"P100-PCIe", true, {4, 39, 557, 116}, 64, 128, 1, 128, false},
     {"P4", true, {16, 514, 902, 56}, 64, 128, 1, 128, false},
-    {"H100-SXM", false, {1, 329, 1190, 6172}, 32, 128, 1, 256, false},
-    {"H100-SXM", false, {1, 13, 293, 101}, 32, 32, 1, 128, false},
-    {"H100-SXM", true, {16, 1024, 522, 902}, 128, 128, 1, 256, false},
+    {"H100-SXM", false, {1, 93, 87, 2187}, 64, 64, 7, 128, true},
+    {"H100-SXM", false, {1, 2759, 622, 342}, 128, 128, 1, 128, false},
+    {"H100-SXM", false, {1, 1315, 135, 395}, 32, 32, 1, 64, false},
+    {"H100-SXM", false, {1, 79, 1151, 47}, 32, 32, 1, 64, false},
+    {"H100-SXM", true, {23, 68, 120, 2287}, 32, 32, 1, 64, false},
+    {"H100-SXM", true, {19, 134, 533, 676}, 64, 64, 1, 128, false},
+    {"H100-SXM", true, {55, 116, 109, 127}, 64, 64, 1, 128, false},
+    {"B200", false, {1, 3438, 79, 3377}, 32, 32, 1, 64, false},
+    {"B200", false, {1, 36, 954, 86}, 32, 32, 1, 64, false},
+    {"B200", false, {1, 32, 713, 390}, 32, 32, 3, 64, true},
     {"L40S", false, {1, 17, 10166, 479}, 32, 32, 1, 128, false},
     {"L40S", false, {1, 5874, 1865, 237}, 64, 128, 1, 128, false},
     {"L40S", true, {1, 1024, 1024, 167}, 128, 128, 1, 256, false},
@@ -152,7 +162,7 @@ TEST(CublasNets, EmbeddedFileParses) {
 
 TEST(CublasNets, RefusesBrokenText) {
   EXPECT_FALSE(parse_cublas_nets(""));
-  EXPECT_FALSE(parse_cublas_nets("net linear hopper 1"));
+  EXPECT_FALSE(parse_cublas_nets("net linear kepler 1"));
   EXPECT_FALSE(parse_cublas_nets("net linear volta 1 kernel 32x32 32 32 8 128 1 1 1 12 x"));
   EXPECT_FALSE(parse_cublas_nets("net linear volta 1 kernel 32x32 32 32 8 128 99 1 1"));
 }
@@ -234,6 +244,39 @@ TEST_P(MeasuredChoices, LargerShapesElsewhere) {
     EXPECT_GE(tally.tile_share(), judged ? 0.75 : 0) << gpu;
     RecordProperty(gpu, std::to_string(tally.tile_share()) + " " + std::to_string(tally.split_share()));
   }
+}
+
+// Columns and rows of the tile that a kernel of our own table names: xmma names rows first, CUTLASS columns.
+std::optional<std::pair<int, int>> tile_named(const std::string& kernel) {
+  static const std::regex xmma("tilesize(\\d+)x(\\d+)x"), cutlass("simt_sgemm_(\\d+)x(\\d+)");
+  std::smatch sides;
+  if (std::regex_search(kernel, sides, xmma)) return std::pair(std::stoi(sides[2]), std::stoi(sides[1]));
+  if (std::regex_search(kernel, sides, cutlass)) return std::pair(std::stoi(sides[1]), std::stoi(sides[2]));
+  return std::nullopt;
+}
+
+// An H200 under PyTorch 2.11. A shape does not tell whether a layer has a bias, nor how a second operand lies, and
+// cuBLAS treats them differently: no choice by shape alone agrees with all of these rows.
+TEST(CublasSimt, HeldOutTilesOfOurOwnH200) {
+  const Gpu h200 = *find_gpu("H200-SXM");
+  CsvReader table = *CsvReader::open(TILECAST_SOURCE_DIR "/data/measurements/h200_cublas_fp32.csv.gz");
+  const auto at = [&](const char* name) { return *table.column(name); };
+  const std::size_t op = at("op"), b = at("B"), m = at("M"), n = at("N"), k = at("K"), kernel = at("kernel");
+  std::map<std::string, Tally> tallies;
+  const auto count = [&](std::size_t column) { return Count{std::stoll(std::string(table[column]))}; };
+  while (*table.next()) {
+    const Product product{{count(b), count(m), count(k), count(n)}, table[op] == "bmm"};
+    const auto tile = tile_named(std::string(table[kernel]));
+    if (!tile || !held_out(product)) continue;
+    const GemmChoice choice = choose_simt(product.problem, product.batched, h200);
+    Tally& tally = tallies[std::string(table[op])];
+    ++tally.rows;
+    tally.tiles += choice.tile.n == tile->first && choice.tile.m == tile->second;
+  }
+  EXPECT_GT(tallies["linear"].rows, 1500);
+  EXPECT_GT(tallies["bmm"].rows, 800);
+  EXPECT_GE(tallies["linear"].tile_share(), 0.66);
+  EXPECT_GE(tallies["bmm"].tile_share(), 0.81);
 }
 
 INSTANTIATE_TEST_SUITE_P(NeuSight, MeasuredChoices, testing::Values("linear", "bmm"),

@@ -242,8 +242,7 @@ inline constexpr Tunable kLoadingSlots = Constant{"simt.loading_slots",
                                                   fitted,
                                                   "whose slots an element of a tile takes on its way through registers",
                                                   kLoading,
-                                                  "volta turing ampere ada "
-                                                  "hopper blackwell"};
+                                                  "volta turing ampere ada"};
 inline constexpr Tunable kPascalLoadingSlots =
     Constant{"simt.loading_slots",
              28,
@@ -252,6 +251,34 @@ inline constexpr Tunable kPascalLoadingSlots =
              "whose slots an element of a tile takes on its way through registers",
              kLoading,
              "pascal"};
+inline constexpr std::string_view kLaterSimt =
+    "sm80_xmma kernels on H200 (data/measurements/h200_cublas_fp32.csv.gz): clocks of a multiply-add where more than "
+    "twelve tiles share an SM: 128 x 128 1.31, 64 x 64 1.6, 32 x 32 2.5; 0.35 to 0.4 clocks of a result beside them; a "
+    "step of a CTA alone on its SM 500 to 1,360 clocks, 430 more than its multiply-adds";
+inline constexpr Tunable kLaterLoadingSlots =
+    Constant{"simt.loading_slots",
+             13,
+             "multiply-adds",
+             measured,
+             "whose slots an element of a tile takes beyond those of the largest square tile",
+             kLaterSimt,
+             "hopper blackwell"};
+inline constexpr Number kLargestSquare{"simt.largest_square", 128,        "results",         measured,
+                                       "a side of that tile", kLaterSimt, "hopper blackwell"};
+inline constexpr Tunable kLaterStepClocks = Constant{"simt.step_clocks",
+                                                     430,
+                                                     "clocks",
+                                                     measured,
+                                                     "that a step of eight elements waits where nothing hides it",
+                                                     kLaterSimt,
+                                                     "hopper blackwell"};
+inline constexpr Tunable kLaterResultSlots = Constant{"simt.result_slots",
+                                                      25,
+                                                      "multiply-adds",
+                                                      measured,
+                                                      "whose slots a result takes before and after its sum",
+                                                      kLaterSimt,
+                                                      "hopper blackwell"};
 inline constexpr Number kLoadingOverlap{
     "simt.loading_overlap", 4, "1", fitted, "p of the p-norm that joins them with the arithmetic", kLoading};
 inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",

@@ -43,6 +43,10 @@ void add_product_1(List& list) {
   list.add(kLoadingSlots);
   list.add(kPascalLoadingSlots);
   list.add(kLoadingOverlap);
+  list.add(kLaterLoadingSlots);
+  list.add(kLargestSquare);
+  list.add(kLaterStepClocks);
+  list.add(kLaterResultSlots);
   list.add(kGemvSteps);
   list.add(kGemvColumns);
   list.add(kNarrowSimtTile);

@@ -53,10 +53,10 @@ struct KernelNet {
 
 using KernelNets = std::vector<KernelNet>;
 
-// GPUs whose choices were fitted. Others use the nearest: Ampere's for everything newer.
-enum class CublasGpu : std::uint8_t { volta, turing, ampere, pascal_gp100, pascal_gp104 };
-inline constexpr std::array<std::string_view, 5> kCublasGpuNames = {"volta", "turing", "ampere", "pascal_gp100",
-                                                                    "pascal_gp104"};
+// GPUs whose choices were fitted. Others use the nearest: Ada that of Ampere, Blackwell that of Hopper.
+enum class CublasGpu : std::uint8_t { volta, turing, ampere, pascal_gp100, pascal_gp104, hopper };
+inline constexpr std::array<std::string_view, 6> kCublasGpuNames = {"volta",        "turing",       "ampere",
+                                                                    "pascal_gp100", "pascal_gp104", "hopper"};
 struct CublasNets {
   std::array<KernelNets, kCublasGpuNames.size()> linear, batched;
 };

@@ -6,6 +6,7 @@
 
 #include "constants/product.h"
 #include "kernel/cublas_nets.h"
+#include "kernel/pipeline.h"
 
 namespace tilecast {
 
@@ -22,7 +23,7 @@ CublasGpu fitted_gpu(const Gpu& gpu, bool batched) {
       return batched ? CublasGpu::pascal_gp104 : CublasGpu::turing;
     case Architecture::volta: return CublasGpu::volta;
     case Architecture::turing: return CublasGpu::turing;
-    default: return CublasGpu::ampere;
+    default: return has_later_simt(gpu) ? CublasGpu::hopper : CublasGpu::ampere;
   }
 }
 
@@ -140,6 +141,10 @@ GemmTile tile_of(const KernelNet& net) {
 
 }  // namespace
 
+bool has_later_simt(const Gpu& gpu) {
+  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell;
+}
+
 GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   const CublasNets& fitted = cublas_nets();
   const KernelNets& nets =
@@ -165,6 +170,11 @@ GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   choice.tile_k = best.net->tile_k;
   choice.stages = 2;  // double-buffered: 12 KiB of shared memory for 128 x 64
   choice.reduction_kernel = results * best.split <= static_cast<double>(kWorkspaceFloats);
+  if (has_later_simt(gpu)) {
+    choice.stages = 3;
+    choice.latency_steps = gpu.tuned(kLaterStepClocks) / pipeline_latency(gpu).step_clocks;
+    choice.result_slots = gpu.tuned(kLaterResultSlots);
+  }
   return choice;
 }
 

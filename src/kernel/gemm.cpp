@@ -6,6 +6,7 @@
 
 #include "constants/product.h"
 #include "kernel/checks.h"
+#include "kernel/cublas_simt.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/mfma_tiles.h"
 #include "kernel/quantize.h"
@@ -141,9 +142,12 @@ double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math,
 }
 
 // Before copies were asynchronous a step's tiles went through registers to shared memory, in slots of the same
-// schedulers: small tiles bring more elements for each result.
+// schedulers: small tiles bring more elements for each result. Kernels of later cards copy past the registers, but
+// their threads have fewer results in small tiles, and read more of shared memory for each.
 double loading_share(const MathPath& math, const GemmTile& tile, const Gpu& gpu) {
   if (math.pipe != Pipe::vector || gpu.vendor != Vendor::nvidia) return 1;
+  if (math.input == DType::fp32 && has_later_simt(gpu))
+    return 1 / (1 + gpu.tuned(kLaterLoadingSlots) * std::max(0.0, 1.0 / tile.m + 1.0 / tile.n - 2.0 / kLargestSquare));
   const Tunable& slots = gpu.architecture == Architecture::pascal ? kPascalLoadingSlots : kLoadingSlots;
   return 1 / p_norm(1.0, gpu.tuned(slots) * (1.0 / tile.m + 1.0 / tile.n), kLoadingOverlap);
 }
@@ -243,8 +247,10 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   each.shared = shared_traffic(choice, depth, element);
   each.l2_load = asked_by_cta(p, format, choice, grid);
   each.l2_store = (choice.split > 1 ? bytes(4 * m * n * choice.split) : results) * real(p.batch) / real(tasks);
+  each.vector += ops(2 * choice.result_slots * tile.m * tile.n);
   // A step of a SIMT kernel is shallower; latency is counted in steps of 64 elements (kernel/pipeline.h).
-  const double latency_steps = real(steps) * (math.pipe == Pipe::vector ? choice.tile_k / kReferenceDepth : 1.0);
+  const double by_depth = math.pipe == Pipe::vector ? choice.tile_k / kReferenceDepth : 1.0;
+  const double latency_steps = real(steps) * (choice.latency_steps > 0 ? choice.latency_steps : by_depth);
   launch.tasks = {{tasks, each, latency_steps}};
 
   const Restreams again =

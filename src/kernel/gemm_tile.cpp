@@ -203,15 +203,10 @@ GemmChoice choose_rocblas(const GemmProblem& problem, const MathPath& math, cons
   return best;
 }
 
-// Cards after those that cuBLAS's choice was fitted on (kernel/cublas_simt.h) run batched products of few columns in
-// tiles as narrow; the fitted ones of Ampere would double their work.
+// Ada, for which cuBLAS's choice was not fitted (kernel/cublas_simt.h), is taken to run batched products of few columns
+// in tiles as narrow, as Hopper does; the fitted ones of Ampere, under an older cuBLAS, would double their work.
 bool beyond_fitted(const GemmProblem& p, const Gpu& gpu) {
-  switch (gpu.architecture) {
-    case Architecture::ada:
-    case Architecture::hopper:
-    case Architecture::blackwell: return std::min(p.m, p.n) <= kNarrowSimtTile;
-    default: return false;
-  }
+  return gpu.architecture == Architecture::ada && std::min(p.m, p.n) <= kNarrowSimtTile;
 }
 
 }  // namespace

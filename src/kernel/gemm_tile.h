@@ -33,6 +33,8 @@ struct GemmChoice {
   bool direct_weights = false;       // weights go into registers past shared memory
   Bytes shared_per_result;           // through shared memory on a result's way out
   double scale_slots = 0;            // vector slots of a result in every step, for its scales
+  double latency_steps = 0;          // steps of kernel/pipeline.h that a step here waits as long as; zero: by its depth
+  double result_slots = 0;           // vector slots of a result outside the main loop
   double joining_clocks = 0;         // that adding up the parts of a split takes after the main loop
 };
 

@@ -2,7 +2,8 @@
 """Fits data/plans/cublas_fp32.txt: the SIMT kernel and split-K cuBLAS takes for an fp32 product.
 
 cuBLAS does not publish its choice; NeuSight's rows name the kernel (hence tile) and grid (hence split-K) it made under
-PyTorch 2.1 on five GPUs. For every operation (linear, bmm) and GPU, each kernel seen gets a tiny network that scores
+PyTorch 2.1 on five GPUs, and our own those it makes under PyTorch 2.11 on an H200 (tools/plans/collect_cublas_fp32.py), with a
+bias or without and with either layout of a batch's second operand together, since a shape does not tell them. For every operation (linear, bmm) and GPU, each kernel seen gets a tiny network that scores
 its splits from how the launch would fill the GPU; all of them are fitted together by cross-entropy of the kernel and
 split taken.
 
@@ -10,10 +11,11 @@ split taken.
 
 src/kernel/cublas_simt.cpp evaluates them. Usage:
 
-    tools/plans/fit_cublas_fp32.py                                  all nets, 3 minutes on one core
-    tools/plans/fit_cublas_fp32.py linear:pascal_gp104 --dry-run    some, writes nothing
+    tools/plans/fit_cublas_fp32.py                                  all nets, 5 minutes on one core
+    tools/plans/fit_cublas_fp32.py linear:hopper                    some; the others stay as they are
+    tools/plans/fit_cublas_fp32.py linear:pascal_gp104 --dry-run    writes nothing
 
-Needs numpy (Debian: python3-numpy) and ../shared/data/neusight. Seeds are fixed: a second run gives the same file;
+Needs numpy (Debian: python3-numpy) and, but for Hopper's, ../shared/data/neusight. Seeds are fixed: a second run gives the same file;
 another numpy or BLAS rounds differently, which moves accuracies by up to a point.
 
 Hold-out: a shape is held out on all GPUs at once when crc32("OP_B_M_N_K") % 10 == 0 (columns as in the rows: N is the
@@ -29,6 +31,7 @@ rounded weights (the report of this script, before rounding, differs by up to 0.
     turing (T4)          83.2 / 62.2           82.2 / 65.7           99.1               99.8
     pascal_gp100 (P100)  95.8 / 89.5           95.8 / 94.8           99.5              100.0
     pascal_gp104 (P4)    88.6 / 84.2            0.0 /  0.0           99.5               87.5
+    hopper (H200)        68.6 / 56.7                     –           84.1                  –
 
 Two further seeds gave V100 83.7 / 65.6 and 81.0 / 62.7 on held-out linear rows; seed 0 was kept as the first one tried.
 Shapes of kernels_test are larger (m up to 65,536, against 8,192) and rounder; P4's linear rows there ran 128x128 and
@@ -49,20 +52,24 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DATA = os.path.join(ROOT, "..", "shared", "data", "neusight")
 OUT = os.path.join(ROOT, "data", "plans", "cublas_fp32.txt")
 
-# Name in the file, device in the rows, SMs.
+OWN = os.path.join(ROOT, "data", "measurements", "h200_cublas_fp32.csv.gz")
+
+# Name in the file, device in the rows, SMs. Without a device: the rows of OWN.
 GPUS = {
     "volta": ("Tesla V100-PCIE-32GB", 80),
     "turing": ("Tesla T4", 40),
     "ampere": ("NVIDIA A100-PCIE-40GB", 108),
     "pascal_gp100": ("Tesla P100-PCIE-16GB", 56),
     "pascal_gp104": ("Tesla P4", 20),
+    "hopper": (None, 132),
 }
 # Hidden units of each kernel's network, and epochs; cuBLAS takes one tile for nearly
 # every bmm of A100, P100 and P4, so theirs are trivial.
 SIZES = {
     "linear": {"volta": (16, 220), "turing": (16, 220), "ampere": (16, 220), "pascal_gp100": (6, 120),
-               "pascal_gp104": (8, 120)},
-    "bmm": {"volta": (8, 100), "turing": (8, 100), "ampere": (2, 20), "pascal_gp100": (2, 20), "pascal_gp104": (2, 20)},
+               "pascal_gp104": (8, 120), "hopper": (16, 60)},
+    "bmm": {"volta": (8, 100), "turing": (8, 100), "ampere": (2, 20), "pascal_gp100": (2, 20), "pascal_gp104": (2, 20),
+            "hopper": (12, 80)},
 }
 SAMPLE = 4000  # rows that suffice where one tile wins nearly always
 LEAST_ROWS = {"linear": 12, "bmm": 25}  # of a kernel worth offering
@@ -75,6 +82,11 @@ WORKSPACE_FLOATS = 262144  # 1 MiB: more partial sums than this are joined in pl
 KERNELS = {
     "128x128": (256, 8), "128x64": (128, 8), "64x64": (64, 8), "128x32": (256, 8), "32x128": (256, 8),
     "32x32": (128, 32), "128x32_sliced1x4": (256, 32), "64x32_sliced1x4": (256, 32), "32x32_sliced1x4": (128, 32),
+}
+# Those of Hopper, columns by rows. Two makes of a tile (xmma, CUTLASS) count as one; both step through k by eight.
+HOPPER_THREADS = {
+    "32x32": 64, "64x32": 64, "32x64": 64, "128x32": 64, "64x64": 128, "32x128": 128, "64x128": 128, "128x64": 128, "128x128": 128,
+    "256x64": 128, "64x256": 128, "256x128": 256, "128x256": 256,
 }
 
 
@@ -108,7 +120,38 @@ class Rows:
         return len(self.m)
 
 
+class OwnRows(Rows):
+    """The same of our own table. Kernels for a few rows or columns, which have no tile, are left out."""
+
+    def __init__(self, op, rows):
+        named = [(row, tile_named(row["kernel"])) for row in rows if row["op"] == op]
+        rows = [row for row, tile in named if tile]
+        column = lambda name: np.array([int(row[name]) for row in rows])
+        self.b, self.m, self.n, self.k = (column(name) for name in "BMNK")
+        self.tile = [tile for _, tile in named if tile]
+        sizes = zip(self.b, self.m, self.k, self.tile)
+        tiles = np.array([b * -(-m // lines) * -(-k // columns) for b, m, k, (columns, lines) in sizes])
+        grid = column("grid_x") * column("grid_y") * column("grid_z")
+        # CUTLASS rounds its grid up to whole blocks of tiles, and keeps the parts of a split apart in z.
+        cutlass = np.array([row["kernel"].startswith("cutlass") for row in rows])
+        self.split = np.where(cutlass, column("grid_z") if op == "linear" else 1, np.rint(grid / tiles).astype(int))
+        self.kernel = np.array(["{}x{}".format(*tile) for tile in self.tile])
+        keys = [f"{op}_{b}_{m}_{n}_{k}" for b, m, n, k in zip(self.b, self.m, self.n, self.k)]
+        self.held = np.array([zlib.crc32(key.encode()) % 10 == 0 for key in keys])
+
+
+def tile_named(kernel):
+    """Columns and rows of the tile in a kernel's name, or nothing: xmma names rows first, CUTLASS columns."""
+    if found := re.search(r"tilesize(\d+)x(\d+)x", kernel):
+        return int(found.group(2)), int(found.group(1))
+    found = re.match(r"cutlass_80_simt_sgemm_(\d+)x(\d+)", kernel)
+    return found and (int(found.group(1)), int(found.group(2)))
+
+
 def read_rows(part, op, device):
+    if device is None:
+        with gzip.open(OWN, "rt") as file:
+            return OwnRows(op, list(csv.DictReader(file)) if part == "train" else [])
     with gzip.open(f"{DATA}/kernels_{part}/{op}.csv.gz", "rt") as file:
         return Rows(op, [row for row in csv.DictReader(file) if row["device"] == device])
 
@@ -166,7 +209,8 @@ class Nets:
     def __init__(self, rows, sms, hidden, least_rows, splits_offered):
         self.sms, self.hidden = sms, hidden
         seen = Counter(rows.kernel).most_common()
-        self.kernels = [name for name, count in seen if count >= least_rows and name in KERNELS]
+        self.launched = KERNELS if sms != GPUS["hopper"][1] else {name: (threads, 8) for name, threads in HOPPER_THREADS.items()}
+        self.kernels = [name for name, count in seen if count >= least_rows and name in self.launched]
         self.splits = {}
         for name in self.kernels:
             seen = Counter(rows.split[rows.kernel == name]).most_common(MOST_SPLITS)
@@ -263,7 +307,7 @@ class Nets:
         out = []
         for name, (w1, b1, w2), (begin, end) in zip(self.kernels, self.nets, self.ranges):
             columns, lines = tile_of(name)
-            threads, depth = KERNELS[name]
+            threads, depth = self.launched[name]
             splits = self.splits[name]
             out.append(f"kernel {name} {lines} {columns} {depth} {threads} {self.hidden} {len(splits)}")
             out.append(" ".join(map(str, splits)))
@@ -285,8 +329,8 @@ class Adam:
 
 
 HEADER = """\
-# The fp32 (SIMT) kernel cuBLAS takes, fitted by tools/plans/fit_cublas_fp32.py on NeuSight's rows (MIT); read by
-# src/kernel/cublas_nets.cpp. Tokens are separated by white space; lines that start with # are comments.
+# The fp32 (SIMT) kernel cuBLAS takes, fitted by tools/plans/fit_cublas_fp32.py on NeuSight's rows (MIT) and our own;
+# read by src/kernel/cublas_nets.cpp. Tokens are separated by white space; lines that start with # are comments.
 #   net OPERATION GPU KERNELS
 #   kernel NAME ROWS COLUMNS DEPTH THREADS HIDDEN SPLITS, then the splits and, in thousandths,
 #   W1 (17 x HIDDEN), b1 (HIDDEN), w2 (HIDDEN), U (SPLITS x 11)
@@ -309,20 +353,31 @@ def fit(op, gpu):
     return [f"net {op} {gpu} {len(nets.kernels)}"] + nets.text()
 
 
+def nets_of_file():
+    """Lines of every net that stands in the file, by OPERATION:GPU."""
+    nets = {}
+    with open(OUT) as file:
+        for line in file.read().splitlines():
+            if line.startswith("net "):
+                lines = nets.setdefault(":".join(line.split()[1:3]), [])
+            if not line.startswith("#"):
+                lines.append(line)
+    return nets
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("nets", nargs="*", help="OPERATION:GPU, default all")
     parser.add_argument("--dry-run", action="store_true", help="fit and report, write nothing")
     options = parser.parse_args()
     wanted = options.nets or [f"{op}:{gpu}" for op in SIZES for gpu in GPUS]
-    lines = [line for name in wanted for line in fit(*name.split(":"))]
+    fitted = {name: fit(*name.split(":")) for name in wanted}
     if options.dry_run:
         return
-    if options.nets:
-        parser.error("a file of some nets only would lose the others: add --dry-run or name none")
+    nets = {**(nets_of_file() if options.nets else {}), **fitted}
     os.makedirs(os.path.dirname(OUT), exist_ok=True)
     with open(OUT, "w") as file:
-        file.write(HEADER + "\n".join(lines) + "\n")
+        file.write(HEADER + "\n".join(line for net in nets.values() for line in net) + "\n")
 
 
 if __name__ == "__main__":
