@@ -64,9 +64,9 @@ struct Argument {
   std::vector<std::string> choices = {};
   std::vector<std::string> aliases = {};  // other names for it, used by other tools
   bool required = false;
-  bool positional = false;  // given without its name on a command line
-  bool repeated = false;    // may be given several times
-  std::string group = {};   // its heading in help; empty: the main one
+  bool positional = false;         // given without its name on a command line
+  bool repeated = false;           // may be given several times
+  std::string group = {};          // its heading in help; empty: the main one
   std::vector<Scope> scopes = {};  // all of them must hold; empty: it always applies
   Touches touches = Touches::nothing;
 };

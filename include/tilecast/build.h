@@ -8,9 +8,9 @@
 namespace tilecast {
 
 struct BuildInfo {
-  std::string version;   // "0.2.0"
-  std::string commit;    // of the sources, followed by "-modified" if they have changed since; "unknown" for a tarball
-  std::string date;      // of the commit, "2026-11-16"; "unknown" for a tarball
+  std::string version;  // "0.2.0"
+  std::string commit;   // of the sources, followed by "-modified" if they have changed since; "unknown" for a tarball
+  std::string date;     // of the commit, "2026-11-16"; "unknown" for a tarball
   // The shipped weights: the file's checksum, and a hash of the names of the features they were trained on.
   std::string weights, features;
   std::string weights_date;  // of the commit that added them; "unknown" for a tarball
