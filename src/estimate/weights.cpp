@@ -13,8 +13,8 @@
 namespace tilecast {
 namespace {
 
-// Leaves are kept as 8-bit shares of their tree's largest one. Training rounds them to fewer steps (learn/boost.cpp),
-// so that they pack well; the error here is half a percent of a small step.
+// Leaves are kept as 8-bit shares of their tree's largest one. Training rounds them to fewer steps
+// (lab/train/boost.cpp), so that they pack well; the error here is half a percent of a small step.
 constexpr float kLeafSteps = 127;
 
 void write_forest(PackWriter& out, const Forest& forest) {
