@@ -1,4 +1,4 @@
-// Formatted text at the end of another: append(out, "{} of {}", i, n). fmt::format_to would compile the whole of fmt
+// Appends formatted text to another: append(out, "{} of {}", i, n). fmt::format_to would compile the whole of fmt
 // into every source that calls it.
 #pragma once
 
