@@ -209,8 +209,7 @@ struct PlanTrainQuery {
   double tokens = 1e12;         // for the whole training
   std::optional<double> price;  // per GPU and hour; none: the table's
   std::string prices;           // the caller's own price table
-  // For the whole training. If `gpus` has no number: the fewest that meet the deadline, or the most within the
-  // budget.
+  // For the whole training. If `gpus` has no number: the fewest that meet the deadline, or the most within the budget.
   std::optional<double> deadline;  // days
   std::optional<double> budget;    // dollars
   // Failures and recovery; none: what the largest published run saw (docs/parallel.md).

@@ -93,8 +93,8 @@ struct ProgramStep {
 
 // Whether a path names a recorded program.
 bool is_program(const std::string& path);
-// The record determines what is computed: of a step's arguments (tilecast/step.h), all but model, gpu, cluster,
-// engine, method and weights are rejected.
+// The record determines what is computed: of a step's arguments (tilecast/step.h), all but model, gpu, cluster, engine,
+// method and weights are rejected.
 Status check_program_arguments(const StepQuery& query);
 
 Result<ProgramStep> forecast(const ProgramQuery& query);

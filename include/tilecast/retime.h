@@ -33,8 +33,8 @@ struct RetimeQuery {
   std::string output = {};        // also write the re-timed trace here, compressed if the name ends in .gz
 };
 
-// What a new time rests on: two forecasts of the work's shape; two of the collective; if only its kind is known, two
-// of a memory stream that takes as long; or nothing, and it stays as recorded.
+// What a new time rests on: two forecasts of the work's shape; two of the collective; if only its kind is known, two of
+// a memory stream that takes as long; or nothing, and it stays as recorded.
 enum class RetimeBasis : std::uint8_t { shape, collective, stream, recorded };
 inline constexpr std::array<std::string_view, 4> kRetimeBasisNames = {"shape", "collective", "stream", "recorded"};
 constexpr std::string_view name_of(RetimeBasis b) { return kRetimeBasisNames[static_cast<std::size_t>(b)]; }

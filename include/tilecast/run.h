@@ -1,5 +1,5 @@
-// How a model's step is run: what it has to do, on which engine, in which precision. Shared by every question
-// about whole models (tilecast/step.h, memory.h and those that build on them).
+// How a model's step is run: what it has to do, on which engine, in which precision. Shared by every question about
+// whole models (tilecast/step.h, memory.h and those that build on them).
 #pragma once
 
 #include <array>

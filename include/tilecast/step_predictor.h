@@ -31,8 +31,8 @@ class StepPredictor {
   StepPredictor& operator=(StepPredictor&& other) noexcept;
   ~StepPredictor();
 
-  // The step that computes these prompts and one token per decoding request, given the cached tokens of each.
-  // Any number of threads may ask; they take turns.
+  // The step that computes these prompts and one token per decoding request, given the cached tokens of each. Any
+  // number of threads may ask; they take turns.
   Result<Seconds> time(std::span<const Prompt> prompts, std::span<const Count> decodes) const;
 
  private:

@@ -4,8 +4,8 @@
 //   auto tuning = tilecast::tune({.gpu = "H200-SXM", .experts = 128, .hidden = 2048, .inter = 768, .topk = 8});
 //   if (tuning) for (const auto& one : tuning->tuned) use(one.tokens, one.pick().config);
 //
-// Everything here is a value or a pure function, except that measuring runs the given command; any number of
-// threads may call any of it.
+// Everything here is a value or a pure function, except that measuring runs the given command; any number of threads
+// may call any of it.
 #pragma once
 
 #include <array>

@@ -23,8 +23,8 @@ struct SpellingOptions {
 Graph spelled_out(const Graph& graph, const SpellingOptions& options);
 
 // PyTorch's autocast over fp32 parameters: embeddings, norms and the residual stream stay in fp32; before every product
-// a kernel casts its weights, and another its input if that is fp32.
-// `narrow_norms`: what norms read is cast as well (MosaicML's low-precision LayerNorm).
+// a kernel casts its weights, and another its input if that is fp32. `narrow_norms`: what norms read is cast as well
+// (MosaicML's low-precision LayerNorm).
 Graph with_autocast(const Graph& graph, bool narrow_norms = false);
 
 // Projections of the same input become one product (QKV, gate and up).

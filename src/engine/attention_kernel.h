@@ -7,8 +7,8 @@
 
 namespace tilecast {
 
-// The shape as the engine requests it: its algorithm if the card does not decide, and no window if none binds.
-// `form` counts where PyTorch runs it.
+// The shape as the engine requests it: its algorithm if the card does not decide, and no window if none binds. `form`
+// counts where PyTorch runs it.
 Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form = AttentionForm::fused);
 
 // The kernel's name in measured tables, if it does not depend on the card; otherwise empty.

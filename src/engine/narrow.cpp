@@ -33,8 +33,8 @@ constexpr std::string_view kTeDocs =
     "Transformer Engine 2.19, features/low_precision_training: performance considerations and the recipe's own page";
 // Delayed and current scaling: one kernel casts and, on Hopper, transposes, since only operands that lie along k are
 // multiplied there; Blackwell multiplies all layouts of fp8. Current scaling reads the tensor once more for its
-// maximum. Blocks, mxfp8 and nvfp4 scale along the sum, so both directions are cast from bf16. nvfp4's second
-// level needs the tensor's maximum. Row-wise is torchao's recipe: a cast for each direction, every one from bf16.
+// maximum. Blocks, mxfp8 and nvfp4 scale along the sum, so both directions are cast from bf16. nvfp4's second level
+// needs the tensor's maximum. Row-wise is torchao's recipe: a cast for each direction, every one from bf16.
 constexpr std::array<NarrowRecipe, 6> kRecipes = {{
     {TrainPrecision::fp8_delayed,
      ready("fp8_static", FormatId::fp8_static, DType::fp8, 8),

@@ -37,8 +37,8 @@ std::vector<std::string> path_notes(const Precision& precision, bool has_experts
 // How bf16 runs on a card whose tensor cores multiply fp16 but not bf16 (Volta, Turing); empty elsewhere.
 std::string emulated_note(const Precision& precision, const Gpu& gpu);
 
-// Why an engine rejects a rank's block-scaled experts, whose width has to be whole blocks:
-// "Qwen3-235B-A22B-FP8 over tp 8". `rank`: the model as one rank holds it. Empty if it accepts them.
+// Why an engine rejects a rank's block-scaled experts, whose width has to be whole blocks: "Qwen3-235B-A22B-FP8 over tp
+// 8". `rank`: the model as one rank holds it. Empty if it accepts them.
 std::string refused_blocks(const ModelSpec& rank, const Precision& precision, EngineKind engine);
 
 // The settings an engine needs for the paths of a run: variables ("NAME=value"), or lines of TensorRT-LLM's

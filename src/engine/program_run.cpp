@@ -55,8 +55,8 @@ void add_use(RecordedProgram& made, OperatorUse use, const LoweredOperator& lowe
   made.uses.push_back(use);
 }
 
-// cuBLAS has a workspace for each thread that calls it, and gradients run on another thread
-// (CUDABlas and CublasHandlePool.cpp: 32 MiB from compute capability 9.0 on, 8.1 MiB before).
+// cuBLAS has a workspace for each thread that calls it, and gradients run on another thread (CUDABlas and
+// CublasHandlePool.cpp: 32 MiB from compute capability 9.0 on, 8.1 MiB before).
 LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made, const Gpu& gpu) {
   constexpr Count kHopper = Count{32} << 20, kBefore = Count{8320} << 10;
   const TensorGeneration generation = gpu.tensor_generation();

@@ -61,7 +61,6 @@ struct Estimate {
   std::vector<LaunchEstimate> launches;  // one for each of the plan's
 };
 
-// For `neusight` and `synperf` this gives only the frame (bound, launches); their time comes from their weights.
 // Parts of the analytic forecast that can be switched off, to see what each is worth (docs/accuracy.md, ablation).
 struct Simplified {
   bool even_schedule = false;  // every SM gets the same share of the work
@@ -69,6 +68,7 @@ struct Simplified {
   bool peak_clocks = false;    // arithmetic at its peak rate: no power limit, no sustained share
 };
 
+// For `neusight` and `synperf` this gives only the frame (bound, launches); their time comes from their weights.
 Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Method method,
                   const Simplified& simplified = {});
 // The same for many kernels on one card, whose physics (estimate/physics.h, default_physics) are looked up once.

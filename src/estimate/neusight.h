@@ -5,8 +5,7 @@
 //
 // o is the output of a network for four ratios of the tile's demands and the GPU's rates. Tiles come from a measured
 // kernel: the training row nearest in raw dimensions and device figures. Names and units here are NeuSight's own (N is
-// the
-// reduction of a product), slips included: GB are taken for GiB, and its device files disagree with data sheets.
+// the reduction of a product), slips included: GB are taken for GiB, and its device files disagree with data sheets.
 #pragma once
 
 #include <array>

@@ -27,8 +27,8 @@ const SiliconConstants& silicon_of(const Gpu& gpu) {
   }
 }
 
-// Tensor pipes of the large HBM chips multiply wider fragments, so operands travel less; wgmma reads them from
-// shared memory, tcgen05 keeps its sums beside the pipe.
+// Tensor pipes of the large HBM chips multiply wider fragments, so operands travel less; wgmma reads them from shared
+// memory, tcgen05 keeps its sums beside the pipe.
 const Tunable& tensor_energy_of(const Gpu& gpu) {
   if (gpu.tensor_generation() == TensorGeneration::tcgen05) return kTcgenTensorEnergy;
   if (gpu.cdna3_or_later()) return kMfmaTensorEnergy;

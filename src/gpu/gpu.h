@@ -98,8 +98,7 @@ struct Gpu {
   } links;
   bool grace_host = false;  // the host is NVIDIA's Grace, on the same board (GH200, GB200)
 
-  // An engine's default limits on this card; absent: by the card's memory
-  // (serve/deployment).
+  // An engine's default limits on this card; absent: by the card's memory (serve/deployment).
   struct BatchLimits {
     Count sequences = 0, tokens = 0;
   };

@@ -205,8 +205,7 @@ Plan winograd_plan(const Conv2d& s, const Format& format, const MathPath& math, 
 // Clocks by which a library's heuristic would rank algorithms: arithmetic in whole waves or memory, launch by launch.
 // Shares of peak were read off the algorithms cuDNN 8.9 chose for NeuSight's convolutions (five cards, 59 to 67 % of
 // them predicted this way): the fused Winograd kernel transforms between its products, and its transforms as kernels of
-// their own
-// stride.
+// their own stride.
 double rank_clocks(const Plan& plan, const MathPath& math, const Gpu& gpu) {
   const double dram_per_clock = gpu.dram.bandwidth.base() / gpu.clock.max.base();
   double clocks = 0;

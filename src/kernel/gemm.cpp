@@ -80,9 +80,9 @@ Alignment alignment_of(const GemmProblem& p, Layout layout, const MathPath& math
 }
 
 // Rows that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back to Ampere's kernels
-// if they start at multiples of 4 (cutlass_80_tensorop_s16816, align2: 240 to 277 TFLOP/s on an H200
-// of the 790 it reaches otherwise) and to Turing's if they do not (cutlass_75_tensorop_s1688, align1: 82 to 134).
-// Cards whose own instructions are closer to those lose less.
+// if they start at multiples of 4 (cutlass_80_tensorop_s16816, align2: 240 to 277 TFLOP/s on an H200 of the 790 it
+// reaches otherwise) and to Turing's if they do not (cutlass_75_tensorop_s1688, align1: 82 to 134). Cards whose own
+// instructions are closer to those lose less.
 double alignment_share(Alignment alignment, const Gpu& gpu) {
   if (alignment == Alignment::full) return 1;
   const TensorGeneration generation = gpu.tensor_generation();

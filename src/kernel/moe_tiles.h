@@ -17,9 +17,8 @@ TritonBlock block_by_experts(const Moe& shape, const Format& format, DType input
 // get_default_config of vLLM in 2026: by the tokens alone. fp8 blocks fix N and K at the quantisation block, 128.
 TritonBlock block_by_tokens(const Moe& shape, const Format& format, DType input);
 
-// The configuration vLLM or SGLang launches its fused_moe kernel with. Engines
-// choose once for both products, from the tokens before routing and the experts of the rank; if a tuned file exists, we
-// take the least cost for each.
+// The configuration vLLM or SGLang launches its fused_moe kernel with. Engines choose once for both products, from the
+// tokens before routing and the experts of the rank; if a tuned file exists, we take the least cost for each.
 GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, const Format& format,
                              const MathPath& math, const Gpu& gpu, const Context& context);
 

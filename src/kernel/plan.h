@@ -131,8 +131,8 @@ struct Launch {
   DType vector_type = DType::fp32;  // type the vector pipe computes in
   // Operations no implementation of this kernel can avoid, whole GPU: no padding, no recomputation.
   Demand required;
-  // True if the library's published logic fixes the plan; false if it is inferred. Only a known plan may tighten
-  // the bound with its busiest SM.
+  // True if the library's published logic fixes the plan; false if it is inferred. Only a known plan may tighten the
+  // bound with its busiest SM.
   bool plan_known = true;
 
   Demand total() const {

@@ -1,8 +1,8 @@
 // What PyTorch's own CUDA kernels share: which release a GPU's plans follow, and its pointwise launches.
 //
 // Sources are the files of aten/src/ATen/native/cuda in the public repository. Releases differ in grids, so each GPU is
-// planned with one release: the one its measured rows come from if there are any (NeuSight: 2.1 on NVIDIA up to
-// Ampere, 2.4 on AMD), a current one (2.7 and later) elsewhere.
+// planned with one release: the one its measured rows come from if there are any (NeuSight: 2.1 on NVIDIA up to Ampere,
+// 2.4 on AMD), a current one (2.7 and later) elsewhere.
 #pragma once
 
 #include <string_view>

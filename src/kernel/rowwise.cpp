@@ -36,8 +36,7 @@ double written_share(const RowKernel& kernel) { return kernel.written / (kernel.
 
 // Share of the later passes that no longer find the row in L1. The edge is soft: resident CTAs are not synchronised,
 // and what they write passes through too. In NeuSight's softmax rows nothing is lost up to 0.8 of the cache and all at
-// 1.7 of it
-// (V100 from 5,120 to 8,192 columns, T4 from 5,120 to 10,240, A100 from 8,192 to 16,384).
+// 1.7 of it (V100 from 5,120 to 8,192 columns, T4 from 5,120 to 10,240, A100 from 8,192 to 16,384).
 double l1_miss_share(const RowKernel& kernel, const Gpu& gpu) {
   const Bytes cache = row_cache(kernel.cta, gpu);
   if (cache <= bytes(0)) return 1;

@@ -57,8 +57,8 @@ int block_with_vectors(Count cols, Bytes element, const Gpu& gpu) {
 }
 
 // Dependent loads of one walk over a row (ilpReduce): elements before a 16-byte boundary in a separate step, then
-// vectors, then the remainder, one element per thread. Rows whose length vectors do not
-// divide begin at every offset in turn.
+// vectors, then the remainder, one element per thread. Rows whose length vectors do not divide begin at every offset in
+// turn.
 double walk_steps(Count cols, int threads, Bytes element) {
   const Count vector = vector_of(element);
   double steps = 0;

@@ -205,10 +205,9 @@ Count longest(const Workload& workload) {
 
 // One kernel reads keys of eight bits, multiplies them with all heads' queries, and sums the positive part with the
 // heads' weights: one score per key is written, not one per head (DeepGEMM's fp8_mqa_logits and fp8_paged_mqa_logits,
-// which
-// the engines call; FlashInfer-Bench, dsa_topk_indexer_fp8_h64_d128_topk2048_ps64: 128 bytes per key and its scale).
-// For decoding that is, in bytes and operations, attention whose keys and values have half the width each. For prompts
-// keys are reused: the same operations in a quarter of the heads, since a weighted sum costs the vector pipes a
+// which the engines call; FlashInfer-Bench, dsa_topk_indexer_fp8_h64_d128_topk2048_ps64: 128 bytes per key and its
+// scale). For decoding that is, in bytes and operations, attention whose keys and values have half the width each. For
+// prompts keys are reused: the same operations in a quarter of the heads, since a weighted sum costs the vector pipes a
 // fraction of what an exponential does. Without a cache, as in training, it is a plain product.
 Shape index_scores(const MlaSpec& a, const StackContext& at, Count sequences, Count keys) {
   constexpr Count kFewerHeads = 4;

@@ -36,8 +36,8 @@ bool is_bundled_model(const std::string& name);
 Error no_such_model(std::string_view name, const std::string& otherwise);
 
 // What a MODEL argument means: a path (to a config.json, or a directory that contains one), or a bundled model by name,
-// alias or Hugging Face id; case, punctuation and suffixes that change no size ("-Instruct") do not matter.
-// A miss suggests the nearest names.
+// alias or Hugging Face id; case, punctuation and suffixes that change no size ("-Instruct") do not matter. A miss
+// suggests the nearest names.
 Result<ModelSpec> find_model(const std::string& name_or_path);
 
 }  // namespace tilecast

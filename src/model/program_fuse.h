@@ -3,10 +3,9 @@
 //
 // Pointwise operators and reductions over the same elements become one kernel if nothing in between has to run
 // separately: products, convolutions, attention, sorts and scatters are separate kernels, and no epilogue is fused into
-// them by
-// default. What is read only inside a group is never written. Records of the graphs that Inductor receives say more
-// than eager ones: pointwise results are computed where they are read (program_inline.h), and sums down columns join
-// the sums along rows of the same data.
+// them by default. What is read only inside a group is never written. Records of the graphs that Inductor receives say
+// more than eager ones: pointwise results are computed where they are read (program_inline.h), and sums down columns
+// join the sums along rows of the same data.
 #pragma once
 
 #include <vector>

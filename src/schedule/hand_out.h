@@ -26,8 +26,7 @@ Busiest hand_out_grouped(std::span<const Batch> batches, Count sms);
 
 // The same with one task of each batch in turn, so that no two neighbours are equal. An SM runs `resident` tasks
 // concurrently, which share its pipes; every SM gets a first one before any gets a second. Exact up to a few thousand
-// tasks;
-// beyond that, all but the last few thousand are assumed to be level.
+// tasks; beyond that, all but the last few thousand are assumed to be level.
 Busiest hand_out_interleaved(std::span<const Batch> batches, Count sms, int resident);
 
 // Task number i goes to SM i modulo their number, whatever it weighs.

@@ -13,11 +13,10 @@ namespace tilecast {
 // Text of a file, with a cap so that a wrong path to something huge cannot exhaust memory. "-" is standard input.
 Result<std::string> read_text_file(const std::string& path, std::size_t most_bytes);
 
-// A file that appears completely or not at all. Text goes to a temporary file beside
-// the target, under an unguessable name; only finish() puts it in place, with the permissions the target had, and a
-// writer destroyed before that leaves nothing. Links are followed: the file a link points to is the target. Anything
-// but a regular file (/dev/null, a pipe, an open descriptor such as /dev/stdout) is written directly; "-" is standard
-// output.
+// A file that appears completely or not at all. Text goes to a temporary file beside the target, under an unguessable
+// name; only finish() puts it in place, with the permissions the target had, and a writer destroyed before that leaves
+// nothing. Links are followed: the file a link points to is the target. Anything but a regular file (/dev/null, a pipe,
+// an open descriptor such as /dev/stdout) is written directly; "-" is standard output.
 class FileWriter {
  public:
   enum class Form { by_name, plain };  // by_name: compressed when the name ends in .gz

@@ -1,5 +1,5 @@
-// JSON values for code that only writes them: built in place from nested braces, members in insertion order.
-// Used as nlohmann::ordered_json is, but compiled in a fraction of the time; texts are read behind support/json.h.
+// JSON values for code that only writes them: built in place from nested braces, members in insertion order. Used as
+// nlohmann::ordered_json is, but compiled in a fraction of the time; texts are read behind support/json.h.
 //
 //   Json json{{"gpu", "H100-SXM"}, {"interval_us", {1.5, 2.25}}};
 //   json["notes"].push_back("none");
