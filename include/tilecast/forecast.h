@@ -66,7 +66,7 @@ constexpr const auto& enum_names(Warmth) { return kWarmthNames; }
 // How long the load lasts, which determines power and clocks (docs/method.md, power and clocks).
 enum class RunLength : std::uint8_t {
   burst,      // some milliseconds after a pause, as micro-benchmarks do
-  sustained,  // 20 ms and longer, as models do: the clock is what the power limit allows
+  sustained,  // 80 ms and longer, as models do: the clock is what the power limit allows
 };
 inline constexpr std::array<std::string_view, 2> kRunLengthNames = {"burst", "sustained"};
 constexpr std::string_view name_of(RunLength r) { return kRunLengthNames[static_cast<std::size_t>(r)]; }

@@ -16,9 +16,10 @@
 //   step_predictor.h  a sequence of such steps, fast
 //   tune.h         tiles for Triton kernels, and the files in which engines look for them
 //
-// What they share: arguments.h (the arguments of every question as data), forecast.h (methods, resources, intervals),
-// layout.h (ranks), result.h (values or errors), run.h (modes, engines, precision), serving_metrics.h, units.h
-// (quantities as types), version.h (the version and its promise).
+// What they share: arguments.h (the arguments of every question as data), build.h (what this library was built from),
+// forecast.h (methods, resources, intervals), framework.h (training frameworks' recipes), layout.h (ranks), result.h
+// (values or errors), run.h (modes, engines, precision), serving_metrics.h, train.h (how a step trains), units.h
+// (quantities as types), version.h (the version and its promise), watch.h (progress and cancellation).
 #pragma once
 
 #include "tilecast/abi.h"

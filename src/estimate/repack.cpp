@@ -43,7 +43,7 @@ Result<FamilyModel> carried_over(FamilyModel model, const FeatureSchema& from, c
     Moved result = moved(*forest, at, to.names.size());
     if (result.missing != kNowhere)
       return Error{"", model.key, "asks about the feature '" + from.names[result.missing] + "', which is gone",
-                   "train it again with `tilecast train`"};
+                   "train it again with `tilecast-lab train`"};
     *forest = std::move(result.forest);
   }
   return model;

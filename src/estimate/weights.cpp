@@ -219,7 +219,7 @@ Status check_features(const Contents& contents, const std::string& place) {
     const FeatureSchema own = feature_schema(family);
     if (own.hash() == schema.hash()) continue;
     return Error{place, family, "was trained on other features: it " + difference(schema, own),
-                 "train it again with `tilecast train`"};
+                 "train it again with `tilecast-lab train`"};
   }
   return Ok{};
 }
