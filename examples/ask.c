@@ -1,5 +1,5 @@
-/* Asks what standard input says, a line "QUESTION<tab>QUERY" each, and prints the answers' documents, a form feed behind
- * each; nothing where a question is refused, and the reason on standard error.
+/* Reads questions from standard input, one line "QUESTION<tab>QUERY" each, and prints the answers' documents, each
+ * followed by a form feed; for a rejected question it prints nothing, and the reason on standard error.
  *
  *   printf 'kernel\t{"family": "gemm", "m": 64, "n": 64, "k": 64, "gpu": "H100-SXM"}\n' | ask
  */

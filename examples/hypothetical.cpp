@@ -1,4 +1,4 @@
-// A card that does not exist: another one's figures with some of them changed.
+// A hypothetical card: a real one with some figures changed.
 #include <tilecast/kernel.h>
 
 #include <cstdio>

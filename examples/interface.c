@@ -1,4 +1,4 @@
-/* Tilecast from C: a question as JSON, many products in columns, and an engine's steps one after the other.
+/* Tilecast from C: a question as JSON, many products in columns, and a sequence of an engine's steps.
  *
  *   cc -std=c11 interface.c -ltilecast -o interface
  */

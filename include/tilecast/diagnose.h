@@ -25,21 +25,21 @@ namespace tilecast {
 struct DiagnoseQuery {
   std::string trace = {};    // a file
   std::string gpu = {};      // a name (tilecast/gpu.h), file or description; empty: the one the trace names
-  std::string weights = {};  // a weight file in place of the shipped ones
+  std::string weights = {};  // a weight file instead of the shipped one
 };
 
-// How a shape became known: from the operator's arguments, the kernel's grid (padded to whole tiles), or a table.
+// How the shape is known: from the operator's arguments, the kernel's grid (padded to whole tiles), or a table.
 enum class ShapeOrigin : std::uint8_t { operator_dims, launch, table };
 inline constexpr std::array<std::string_view, 3> kShapeOriginNames = {"operator", "launch", "table"};
 constexpr std::string_view name_of(ShapeOrigin o) { return kShapeOriginNames[static_cast<std::size_t>(o)]; }
 
-// Whose speed a ceiling is: that of the fastest comparable kernels; of this Triton kernel under its best configuration;
-// the forecast's, where nothing comparable was measured; or the recorded kernel's own, where it beats all of them.
+// Whose speed a ceiling is: that of the fastest comparable kernels; of this Triton kernel in its best configuration;
+// the forecast's, if nothing comparable was measured; or the recorded kernel's own, if it beats all of these.
 enum class CeilingOrigin : std::uint8_t { kernels, tuner, forecast, recorded };
 inline constexpr std::array<std::string_view, 4> kCeilingOriginNames = {"kernels", "tuner", "forecast", "recorded"};
 constexpr std::string_view name_of(CeilingOrigin o) { return kCeilingOriginNames[static_cast<std::size_t>(o)]; }
 
-// What is forecast for one call of recorded work. bound <= ceiling <= forecast.
+// The forecast for one call of recorded work. bound <= ceiling <= forecast.
 struct WorkForecast {
   std::string family;  // a kernel family
   Dims dims;
@@ -54,11 +54,11 @@ struct WorkForecast {
   Seen seen = Seen::no;
 };
 
-// Work that is compared as one: all kernels of one operator's calls with the same shapes, or all of one name.
+// Work compared as a unit: all kernels of one operator's calls with the same shapes, or all of one name.
 struct RecordedWork {
-  std::string name, full_name;  // of the kernel that takes most of its time: shortened, and as recorded
+  std::string name, full_name;  // of the kernel that takes most of the time: shortened, and as recorded
   std::string family;           // "gemm", "attention" ..., "unknown"
-  std::string library;          // "cuBLAS"; empty where the name does not tell
+  std::string library;          // "cuBLAS"; empty if the name does not reveal it
   std::string op;               // "aten::mm([512, 4096], [4096, 6144])"; may be empty
   Count calls = 0, launches = 0;
   Seconds total, per_call;
@@ -67,9 +67,9 @@ struct RecordedWork {
     double memory_share = 0, compute_share = 0;  // of peak
     Bytes dram;
   };
-  std::optional<Counters> counters;      // of Nsight Compute
-  std::optional<WorkForecast> forecast;  // where its shape is known
-  Seconds above_ceiling;                 // of all calls
+  std::optional<Counters> counters;      // from Nsight Compute
+  std::optional<WorkForecast> forecast;  // if its shape is known
+  Seconds above_ceiling;                 // over all calls
   bool underperforms = false;            // slower than its ceiling by more than neighbouring runs differ
 
   bool recognised() const { return family != "unknown"; }
@@ -82,15 +82,15 @@ struct FamilyTime {
   bool recognised() const { return family != "unknown"; }
 };
 
-// The GPU had nothing to do.
+// A stretch in which the GPU had nothing to do.
 struct IdleGap {
   Seconds start, length;      // start: since the first work
-  std::string before, after;  // kernels around it
-  std::string op;             // that launched what follows
-  bool host_late = false;     // it had not been launched when the GPU fell idle
+  std::string before, after;  // the kernels around it
+  std::string op;             // the operator that launched what follows
+  bool host_late = false;     // the next work had not been launched when the GPU fell idle
 };
 
-// A stretch in which every piece of work was waited for: the host is the limit.
+// A stretch in which the GPU waited for every piece of work: the host is the limit.
 struct HostBoundSpan {
   Seconds start, length, busy;
   Count launches = 0;
@@ -101,14 +101,14 @@ struct DeviceTimeline {
   Seconds window;  // from the first work's start to the last one's end
   Seconds busy;    // anything ran
   Seconds idle;
-  // Idle time: the host had not launched what came next; it had (latency, a wait for another stream); not known.
+  // Idle time: the host had not launched the next work; it had (latency, a wait for another stream); unknown.
   Seconds idle_host_late, idle_launched, idle_unexplained;
   Count gaps = 0, launches = 0;
   Seconds exposed_collectives, exposed_copies;  // ran alone
   std::vector<IdleGap> longest_gaps;            // longest first, like the next
   std::vector<HostBoundSpan> host_bound_spans;
-  Seconds host_bound;           // in such spans
-  std::vector<float> activity;  // busy share of equal parts of the window
+  Seconds host_bound;           // time in such spans
+  std::vector<float> activity;  // busy share in equal parts of the window
 };
 
 struct HostCallTime {
@@ -119,20 +119,20 @@ struct HostCallTime {
 
 struct Suggestion {
   std::string title, reason, action;
-  Seconds at_stake;  // wall time that this could save at most
+  Seconds at_stake;  // the most wall time this could save
 };
 
 struct DiagnosisReport {
   std::string trace, format;
   std::string recorded_on;  // the card as the file names it; may be empty
-  std::string gpu;          // that forecasts are for
-  Seconds total;            // of all GPU work, side by side or not
-  Seconds recognised;       // of that, of a known family
-  Seconds compared;         // of that, with a forecast
+  std::string gpu;          // the card that forecasts are for
+  Seconds total;            // all GPU work, concurrent or not
+  Seconds recognised;       // the part of it in a known family
+  Seconds compared;         // the part of it with a forecast
   Seconds above_ceiling;
   std::vector<FamilyTime> families;  // longest first, like the rest
   std::vector<RecordedWork> work;
-  std::vector<DeviceTimeline> devices;  // empty where the file holds no times of day
+  std::vector<DeviceTimeline> devices;  // empty if the file has no timestamps
   std::vector<HostCallTime> host;
   std::vector<Suggestion> advice;
   std::vector<std::string> notes;

@@ -1,5 +1,5 @@
-// The frameworks whose way of training is known by name: recipes of defaults, which explicit arguments override.
-// docs/parallel.md has the table, with the release and the page each default was read from.
+// Frameworks known by name: sets of defaults for training, which explicit arguments override. docs/parallel.md has the
+// table, with the release and the page each default was taken from.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// GPUs: those Tilecast knows by name, and those somebody describes (docs/gpu-files.md).
+// GPUs: those Tilecast knows by name, and those the caller describes (docs/gpu-files.md).
 //
 //   auto card = tilecast::describe_gpu({.name = "H100-SXM"});
 //   if (card) use(card->dram_rate, card->peak("tensor bf16/fp32"));
@@ -27,21 +27,21 @@ struct GpuQuery {
 struct GpuPeak {
   std::string mode;  // "tensor bf16/fp32": inputs / accumulator; "vector fp32"
   OpsPerSecond rate;
-  std::optional<OpsPerSecond> published;  // what the vendor says, where it says so
+  std::optional<OpsPerSecond> published;  // the vendor's figure, if there is one
 };
 
-// What is known of a card. Rates are peaks, of links in one direction.
+// What is known about a card. Rates are peaks; those of links are in one direction.
 struct GpuInfo {
   std::string name;
   std::vector<std::string> aliases;
   std::string architecture;        // "hopper"
   std::string compute_capability;  // "9.0", "gfx942"
-  bool built_in = false;           // false: from a description of the caller's
+  bool built_in = false;           // false: from the caller's description
   bool calibrated = false;         // measured rows correct its forecasts (tilecast/calibrate.h)
   int sms = 0;                     // SMs, compute units or Xe cores
   Hertz clock_quoted, clock_max;   // where the vendor quotes its peaks; the highest the driver allows
   Watts power;
-  std::optional<double> usd_per_hour;  // for renting it on demand; nothing where no list has it
+  std::optional<double> usd_per_hour;  // to rent it on demand; absent if no list has it
   std::string price_source;            // whose list, and when it was read
   std::vector<GpuPeak> peaks;
 
@@ -56,42 +56,42 @@ struct GpuInfo {
     Bytes size;
     BytesPerSecond rate;
   };
-  std::optional<Cache> last_level_cache;  // between L2 and DRAM, where there is one
+  std::optional<Cache> last_level_cache;  // between L2 and DRAM, if there is one
   Bytes dram;
   std::string dram_type;
   BytesPerSecond dram_rate;
-  bool dram_ecc = true;         // check bits are on as delivered
-  BytesPerSecond nvlink, pcie;  // zero where absent
+  bool dram_ecc = true;         // ECC is enabled as shipped
+  BytesPerSecond nvlink, pcie;  // zero if absent
 
   std::vector<std::string> notes;
   std::vector<std::pair<std::string, std::string>> sources;  // a field, and where its figure comes from
 
-  // Of a mode; zero where the chip lacks it.
+  // Peak of a mode; zero if the chip lacks it.
   OpsPerSecond peak(std::string_view mode) const {
     for (const GpuPeak& one : peaks)
       if (one.mode == mode) return one.rate;
     return {};
   }
-  // Of tensor products with such inputs, whatever accumulates them: "bf16".
+  // Peak of tensor products with these inputs, whatever the accumulator: "bf16".
   OpsPerSecond tensor_peak(std::string_view inputs) const;
 };
 
 // The built-in GPUs, by vendor, architecture and name.
 std::vector<GpuInfo> known_gpus();
-// One of them, or one that is described; errors name the file and its field.
+// One of them, or a described one; errors name the file and its field.
 Result<GpuInfo> describe_gpu(const GpuQuery& query);
 
-// The description itself, as a file of data/gpus: edited and given back as `name`, it is another card.
+// The description itself, like a file in data/gpus: edited and passed back as `name`, it is another card.
 Result<std::string> gpu_description(const GpuQuery& query);
 
-// A constant of the physics, as a forecast of a card uses it.
+// A constant of the physics, as forecasts for a card use it.
 struct ConstantInfo {
   std::string name;  // "pipeline.step_clocks"
-  std::string of;    // what it holds for: a kernel, an engine; empty: all
+  std::string of;    // what it applies to: a kernel, an engine; empty: all
   double value = 0;
   std::string unit;       // "1" for shares, exponents and counts
   std::string kind;       // "published", "measured", "fitted" or "assumed"
-  bool refitted = false;  // `tilecast-lab fit` fits it anew
+  bool refitted = false;  // `tilecast-lab fit` refits it
   std::string about;      // what it is
   std::string source;     // where it comes from
 };
@@ -105,9 +105,9 @@ Result<GpuConstants> gpu_constants(const GpuQuery& query);
 struct NumberFormat {
   std::string name;                               // "bf16", "fp8_block", "int4_wo" ...
   std::string math, accumulate;                   // types that the multiplier sees and accumulates in
-  double weight_bits = 16, activation_bits = 16;  // of an element in memory, scales included
+  double weight_bits = 16, activation_bits = 16;  // per element in memory, scales included
   std::string output;                             // type of a product's result
-  bool quantises = false;                         // a kernel of its own turns activations into the format first
+  bool quantises = false;                         // a separate kernel first converts activations to the format
 };
 std::vector<NumberFormat> number_formats();
 

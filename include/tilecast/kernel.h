@@ -32,13 +32,13 @@ struct KernelQuery {
   Runtime runtime = Runtime::graph;
   Warmth warmth = Warmth::model;
   RunLength run = RunLength::burst;
-  Count weight_copies = 1;  // with Warmth::warm: copies of the weights that a benchmark rotates
-  std::string engine = {};  // who launches it: "vllm", "sglang", "trtllm", "pytorch"; empty: whoever was measured most
+  Count weight_copies = 1;  // with Warmth::warm: copies of the weights that a benchmark rotates through
+  std::string engine = {};  // what launches it: "vllm", "sglang", "trtllm", "pytorch"; empty: the most measured one
   std::string kernel_source = {};  // which of its kernels
-  std::string weights = {};        // a weight file in place of the shipped ones
+  std::string weights = {};        // a weight file instead of the shipped one
 };
 
-// What work asks of the resources of an SM, or of the whole GPU.
+// What work requires of the resources of an SM, or of the whole GPU.
 struct Work {
   Ops tensor;  // a multiply-add is two; padding included
   Ops vector;
@@ -47,31 +47,31 @@ struct Work {
   Bytes l2_load, l2_store;
 };
 
-// One launch of the kernel: some are more than one (a split product and its sum).
+// One launch of the kernel; some kernels take several (a split product and its sum).
 struct LaunchForecast {
   std::string name;
-  Seconds latency;  // its launch floor included
+  Seconds latency;  // including its launch floor
   Seconds bound;
   Resource limited_by = Resource::dram;
   // The plan: how a library would run it.
   struct {
-    int m = 0, n = 0, k = 0;  // zeros where it has none
+    int m = 0, n = 0, k = 0;  // zero if it has none
   } tile;
   int split = 1;  // CTAs that share one result (split-K, split-KV)
   Count ctas = 0;
   int threads = 0;
-  bool plan_known = true;  // false: inferred, no published logic fixes it
-  // How its CTAs land on SMs.
+  bool plan_known = true;  // false: inferred, because no published logic fixes it
+  // How its CTAs are assigned to SMs.
   std::string dispatch;  // "hardware waves", "persistent CTAs", "longest first"
   int ctas_per_sm = 1;
   Count waves = 0, sms_used = 0, tasks_busiest = 0;
   double balance = 1;  // mean load of all SMs over the busiest one's
-  // What it asks for, and how long that takes.
+  // What it requires, and how long that takes.
   Work total, busiest_sm;
   Bytes dram_load, dram_store;
-  ResourceTimes at_peak{};      // for what cannot be avoided, at peak rates: the bound is the largest
-  ResourceTimes as_forecast{};  // at the rates that the forecast expects
-  // Where it stands under the roofline of the level that feeds it; absent where it computes or moves nothing.
+  ResourceTimes at_peak{};      // for unavoidable work, at peak rates: the bound is the largest
+  ResourceTimes as_forecast{};  // at the rates the forecast expects
+  // Its position under the roofline of the level that feeds it; absent if it computes or moves nothing.
   struct Roofline {
     double intensity = 0;  // operations per byte of that level
     OpsPerSecond reached, peak;
@@ -91,7 +91,7 @@ struct KernelForecast {
   Seconds latency;        // the forecast
   Interval interval;      // 80 %
   Seconds bound;          // no execution is faster
-  Seconds ceiling;        // what a well-tuned kernel reaches, where that was learned; the bound elsewhere
+  Seconds ceiling;        // what a well-tuned kernel reaches, if that was learned; otherwise the bound
   double efficiency = 0;  // bound / latency
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;
@@ -100,7 +100,7 @@ struct KernelForecast {
 
 // The forecast, or what is wrong with the query: errors name its field.
 Result<KernelForecast> forecast(const KernelQuery& query);
-// One answer per query, in order; what several queries share (a GPU, a weight file) is looked up once.
+// One answer per query, in order; whatever queries share (a GPU, a weight file) is looked up once.
 std::vector<Result<KernelForecast>> forecast(std::span<const KernelQuery> queries);
 
 // A column of a batch: one dimension of many kernels.
@@ -108,8 +108,8 @@ struct DimColumn {
   std::string name;  // "m"
   std::span<const Count> values;
 };
-// Times of many kernels that differ in whole-number dimensions only: `common` names the rest, each column has as many
-// values as `out`. Hundreds of thousands a second on one core; split `out` among threads for more.
+// Times of many kernels that differ only in whole-number dimensions: `common` names the rest, and each column has as
+// many values as `out`. Hundreds of thousands per second on one core; split `out` among threads for more.
 Status forecast_times(const KernelQuery& common, std::span<const DimColumn> columns, std::span<Seconds> out);
 
 // The families, and the arguments of one: its dimensions.

@@ -1,7 +1,7 @@
-// How a model is spread over GPUs.
+// How a model is distributed over GPUs.
 //
-// Ranks are numbered as Megatron numbers them: tensor parallel ranks are neighbours, then context, then data, then
-// pipeline. Experts are spread over the ranks of a stage, whatever else those do.
+// Ranks are numbered as in Megatron: tensor parallel ranks are neighbours, then context, then data, then pipeline.
+// Experts are distributed over the ranks of a stage, whatever else those ranks do.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace tilecast {
 
 enum class PipelineSchedule : std::uint8_t {
   gpipe,          // all forward, then all backward
-  one_f_one_b,    // PipeDream-flush: backward as soon as it can
-  interleaved,    // 1F1B over several chunks a rank (Megatron's virtual pipeline)
+  one_f_one_b,    // PipeDream-flush: backward as soon as possible
+  interleaved,    // 1F1B over several chunks per rank (Megatron's virtual pipeline)
   zero_bubble,    // ZB-H1: gradients of weights fill the bubble that gradients of inputs leave
-  zero_bubble_v,  // ZB-V: the same over two chunks a rank, down the ranks and back up, so that no bubble is left
+  zero_bubble_v,  // ZB-V: the same over two chunks per rank, down the ranks and back up, which leaves no bubble
   dual_pipe_v,    // DualPipe folded into a V: a forward and a backward run together, each behind the other's exchanges
 };
 inline constexpr std::array<std::string_view, 6> kPipelineScheduleNames = {
@@ -25,13 +25,13 @@ inline constexpr std::array<std::string_view, 6> kPipelineScheduleNames = {
 constexpr std::string_view name_of(PipelineSchedule s) { return kPipelineScheduleNames[static_cast<std::size_t>(s)]; }
 constexpr const auto& enum_names(PipelineSchedule) { return kPipelineScheduleNames; }
 
-// Two chunks a rank, the first from the first rank to the last, the second one back.
+// Two chunks per rank, the first running from the first rank to the last, the second back.
 constexpr bool is_v(PipelineSchedule s) {
   return s == PipelineSchedule::zero_bubble_v || s == PipelineSchedule::dual_pipe_v;
 }
 
-// A model is cut into ranks x chunks virtual stages, in order. They stand chunk by chunk over the ranks (Megatron's
-// placement), or as a V.
+// A model is cut into ranks x chunks virtual stages, in order. They are placed chunk by chunk over the ranks (as in
+// Megatron), or as a V.
 constexpr int stage_at(PipelineSchedule s, int ranks, int rank, int chunk) {
   const bool back = is_v(s) && chunk % 2 == 1;
   return chunk * ranks + (back ? ranks - 1 - rank : rank);
@@ -41,9 +41,9 @@ constexpr int rank_of_stage(PipelineSchedule s, int ranks, int stage) {
   return back ? ranks - 1 - stage % ranks : stage % ranks;
 }
 
-// What of a model's state data parallel ranks share out among themselves.
+// Which parts of a model's state are sharded over data parallel ranks.
 enum class Sharding : std::uint8_t {
-  none,        // DDP: every rank has all of it
+  none,        // DDP: every rank has everything
   optimizer,   // ZeRO 1, Megatron's distributed optimizer
   gradients,   // ZeRO 2
   parameters,  // ZeRO 3, FSDP: weights are gathered layer by layer
@@ -62,12 +62,12 @@ inline constexpr std::array<std::string_view, 3> kContextSchemeNames = {"ring", 
 constexpr std::string_view name_of(ContextScheme s) { return kContextSchemeNames[static_cast<std::size_t>(s)]; }
 constexpr const auto& enum_names(ContextScheme) { return kContextSchemeNames; }
 
-// Which exchanges of sequence parallel ranks run beside products.
+// Which exchanges of sequence parallel ranks overlap with products.
 enum class TensorOverlap : std::uint8_t {
   none,
-  inputs,     // backward, a block's input is gathered again beside the gradients of its input
-  backward,   // ... and those gradients are scattered beside the gradients of weights (Megatron's layers.py)
-  pipelined,  // all of them, cut into pieces beside the products' own (user buffers, async TP)
+  inputs,     // backward, a block's input is gathered again during the gradients of its input
+  backward,   // ... and those gradients are scattered during the gradients of weights (Megatron's layers.py)
+  pipelined,  // all of them, cut into pieces that overlap with pieces of the products (user buffers, async TP)
 };
 inline constexpr std::array<std::string_view, 4> kTensorOverlapNames = {"none", "inputs", "backward", "pipelined"};
 constexpr std::string_view name_of(TensorOverlap o) { return kTensorOverlapNames[static_cast<std::size_t>(o)]; }
@@ -75,20 +75,20 @@ constexpr const auto& enum_names(TensorOverlap) { return kTensorOverlapNames; }
 
 struct RankLayout {
   int tp = 1, cp = 1, dp = 1, pp = 1;
-  bool sequence_parallel = false;  // norms and sums of tensor parallel ranks are shared out by token
+  bool sequence_parallel = false;  // norms and sums of tensor parallel ranks are divided by token
   ContextScheme context = ContextScheme::ring;
 
   int ep = 1;         // ranks that share the experts
-  int expert_tp = 0;  // ranks that share an expert's width; 0: tp without expert parallelism, else 1
+  int expert_tp = 0;  // ranks that share an expert's width; 0: tp without expert parallelism, otherwise 1
 
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
-  int chunks = 1;                      // runs of layers a pipeline rank holds
-  std::vector<int> stage_layers = {};  // layers of each virtual stage; empty: as even as they go
+  int chunks = 1;                      // groups of consecutive layers on a pipeline rank
+  std::vector<int> stage_layers = {};  // layers of each virtual stage; empty: as even as possible
 
   Sharding sharding = Sharding::none;
-  int shard_group = 0;         // data parallel ranks that hold one copy together (hybrid sharding); 0: all
-  bool overlap = true;         // exchanges of gradients and parameters run beside the computation
-  bool gather_overlap = true;  // ... weights that the optimizer updated too, beside the next step's forward pass
+  int shard_group = 0;         // data parallel ranks that together hold one copy (hybrid sharding); 0: all
+  bool overlap = true;         // exchanges of gradients and parameters overlap with computation
+  bool gather_overlap = true;  // ... and so do updated weights, with the next step's forward pass
   TensorOverlap tensor_overlap = TensorOverlap::inputs;
   // Sequence parallel: blocks keep their gathered inputs for the gradients instead of gathering them again.
   bool keep_gathered = false;
@@ -97,7 +97,7 @@ struct RankLayout {
   int virtual_stages() const { return pp * chunks; }
   int stage_of(int rank, int chunk) const { return stage_at(schedule, pp, rank, chunk); }
   int rank_of(int stage) const { return rank_of_stage(schedule, pp, stage); }
-  // The order micro-batches really take: several chunks a rank are Megatron's interleaved schedule, or a V.
+  // The order micro-batches actually take: several chunks per rank mean Megatron's interleaved schedule, or a V.
   PipelineSchedule order() const { return chunks > 1 && !is_v(schedule) ? PipelineSchedule::interleaved : schedule; }
   // Ranks over which a dense weight is replicated, and an expert's.
   int replicas() const { return cp * dp; }

@@ -1,4 +1,4 @@
-// A question: what does a model's step need of a GPU's memory, does it fit, and what is the largest that does?
+// A question: how much GPU memory does a model's step need, does it fit, and what is the largest that does?
 //
 //   auto memory = tilecast::forecast(tilecast::MemoryQuery{
 //       {.model = "Llama-3.1-70B", .gpu = "B200", .mode = tilecast::Mode::decode, .batch = 16, .context = 8192}});
@@ -16,15 +16,15 @@
 namespace tilecast {
 
 struct MemoryQuery {
-  StepQuery step;  // its method and weights do not matter: memory does not ask how long
+  StepQuery step;  // its method and weights do not matter: memory does not depend on time
 };
 
 struct MemoryForecast {
   StepSetting setting;
-  std::vector<StepMemory> stages;  // of each rank, by pipeline stage; one of one GPU
-  // One GPU: the most requests alike, or the longest context of each, that still fit; 0: not even one, or not known.
+  std::vector<StepMemory> stages;  // per rank, by pipeline stage; a single one for one GPU
+  // One GPU: the most equal requests, or the longest context of each, that still fit; 0: not even one, or unknown.
   Count largest_batch = 0, longest_sequence = 0;
-  bool ended_by_model = false;  // the sequence ends where the model's positions do, not the memory
+  bool ended_by_model = false;  // the sequence is limited by the model's positions, not by memory
   std::vector<std::string> notes;
   bool fits() const {
     for (const StepMemory& stage : stages)
@@ -34,7 +34,7 @@ struct MemoryForecast {
 };
 
 Result<MemoryForecast> forecast(const MemoryQuery& query);
-// One answer per query, in order; what several share is made once.
+// One answer per query, in order; whatever they share is made once.
 std::vector<Result<MemoryForecast>> forecast(std::span<const MemoryQuery> queries);
 
 const Question& memory_question();

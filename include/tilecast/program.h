@@ -23,23 +23,23 @@
 namespace tilecast {
 
 struct ProgramQuery {
-  std::string program = {};  // a file of tilecast.torch, plain or gzip
+  std::string program = {};  // a file written by tilecast.torch, plain or gzip
   std::string gpu = {};
   // pytorch, which runs it as recorded, or compile, which fuses it; empty: compile where it was recorded so.
   std::optional<EngineKind> engine = {};
   Method method = Method::tilecast;
-  std::string weights = {};  // a weight file in place of the shipped ones
-  // Of a program over many cards: what they are and how they are joined, as for collectives (tilecast/collective.h).
-  // Empty: as many of `gpu` as it runs over; `gpu` may be empty where this is not.
+  std::string weights = {};  // a weight file instead of the shipped one
+  // For a program over many cards: which cards and how they are connected, as for collectives (tilecast/collective.h).
+  // Empty: as many of `gpu` as it runs over; `gpu` may be empty if this is not.
   std::string cluster = {};
 };
 
-// Time by what calls have in common.
+// Time of calls grouped by something they have in common.
 struct ProgramShare {
   std::string name;
   Seconds time;
   Count calls = 0, launches = 0;
-  bool known = true;  // of an operator: false where it is priced by its bytes
+  bool known = true;  // for an operator: false if it is priced by its bytes
 };
 
 struct ProgramModule {
@@ -49,36 +49,36 @@ struct ProgramModule {
 };
 
 struct ProgramMemory {
-  Bytes peak;                     // of what the allocator hands out, as torch.cuda.max_memory_allocated counts it
-  Bytes reserved;                 // what it takes from the driver
-  Bytes resting;                  // handed out after the step
+  Bytes peak;                     // as allocated, counted like torch.cuda.max_memory_allocated
+  Bytes reserved;                 // what the allocator takes from the driver
+  Bytes resting;                  // still allocated after the step
   Bytes asked;                    // the record's own peak, without rounding and libraries
-  Bytes card;                     // all of the card's
+  Bytes card;                     // total memory of the card
   std::string peak_module;        // where the peak is
-  std::vector<Bytes> over_calls;  // handed out while each call runs
+  std::vector<Bytes> over_calls;  // allocated while each call runs
   bool fits() const { return reserved <= card; }
 };
 
-// Collectives of one kind, of a program over many cards.
+// Collectives of one kind, in a program over many cards.
 struct ProgramCollectives {
   std::string op;
   Count ranks = 0, calls = 0;
-  Bytes bytes;  // of one call, as tilecast/collective.h counts them
+  Bytes bytes;  // per call, as tilecast/collective.h counts them
   Seconds each;
   std::string algorithm;
 };
 
 struct ProgramStep {
   std::string program, torch, gpu;
-  std::string cluster;         // of a program over many cards
-  Count ranks = 1;             // cards that it runs over; everything else is of one of them
-  Seconds exchanged, exposed;  // all collectives end to end; what the step waits for them
+  std::string cluster;         // for a program over many cards
+  Count ranks = 1;             // cards it runs over; everything else is for one of them
+  Seconds exchanged, exposed;  // all collectives end to end; how long the step waits for them
   std::vector<ProgramCollectives> collectives;
   EngineKind engine = EngineKind::pytorch;
   Method method = Method::tilecast;
   Seconds time;                 // the whole step
   Interval interval;            // 80 %
-  Seconds kernels;              // kernels' own times, summed, as a profiler shows them
+  Seconds kernels;              // sum of the kernels' own times, as a profiler shows it
   Seconds gpu_time, host_time;  // kernels back to back; the host's work
   Seconds bound;
   bool host_bound = false;
@@ -86,7 +86,7 @@ struct ProgramStep {
   double flops = 0;  // model FLOPs
   double mfu = 0;
   Seen seen = Seen::no;
-  double recognised = 1;  // share of the kernels' time that comes from operators with a rule
+  double recognised = 1;  // share of the kernels' time in operators with a rule
   std::vector<ProgramShare> by_phase, by_operator, by_class;
   std::vector<ProgramModule> modules;  // in order of their first call
   std::vector<ProgramShare> unknown;   // operators priced by their bytes
@@ -95,12 +95,12 @@ struct ProgramStep {
 
 // Whether a path names a recorded program.
 bool is_program(const std::string& path);
-// A record says itself what it computes: of a step's arguments (tilecast/step.h), others than model, gpu, cluster,
-// engine, method and weights are refused.
+// The record determines what is computed: of a step's arguments (tilecast/step.h), all but model, gpu, cluster, engine,
+// method and weights are rejected.
 Status check_program_arguments(const StepQuery& query);
 
 Result<ProgramStep> forecast(const ProgramQuery& query);
-// One answer per query, in order; a file that several name is read once.
+// One answer per query, in order; a file named by several queries is read once.
 std::vector<Result<ProgramStep>> forecast(std::span<const ProgramQuery> queries);
 
 std::vector<BoundArgument> arguments_of(ProgramQuery& query);

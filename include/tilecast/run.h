@@ -1,5 +1,5 @@
-// How a model's step is run: what it is asked to do, by which engine, in which precision. Shared by every question
-// about whole models (tilecast/step.h, memory.h and those that build on them).
+// How a model's step is run: what it has to do, on which engine, in which precision. Shared by every question about
+// whole models (tilecast/step.h, memory.h and those that build on them).
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace tilecast {
 
 enum class Mode : std::uint8_t {
-  prefill,  // all tokens of new prompts; of an encoder, its one pass
-  decode,   // one token (or a few) of each request against its cache
+  prefill,  // all tokens of new prompts; for an encoder, its only pass
+  decode,   // one token (or a few) per request, against its cache
   mixed,    // some requests of each kind in one batch
   train,    // forward, backward and the optimizer's step
 };
@@ -23,7 +23,7 @@ inline constexpr std::array<std::string_view, 4> kModeNames = {"prefill", "decod
 constexpr std::string_view name_of(Mode m) { return kModeNames[static_cast<std::size_t>(m)]; }
 constexpr const auto& enum_names(Mode) { return kModeNames; }
 
-// Requests alike: `new_tokens` each, after `cached` ones whose keys are kept.
+// Equal requests: `new_tokens` each, after `cached` ones whose keys are kept.
 struct Requests {
   Count count = 1;
   Count new_tokens = 0;
@@ -31,9 +31,9 @@ struct Requests {
 };
 
 enum class EngineKind : std::uint8_t {
-  pytorch,        // eager: a kernel for every operator as Hugging Face's code spells it
+  pytorch,        // eager: one kernel per operator, as written in Hugging Face's code
   compile,        // torch.compile: pointwise chains and reductions fused, launched one by one
-  cudagraph,      // one fused kernel an operator, replayed in a CUDA graph
+  cudagraph,      // one fused kernel per operator, replayed in a CUDA graph
   pytorch_graph,  // the kernels of eager PyTorch, replayed in a CUDA graph
   vllm,
   sglang,
@@ -47,9 +47,9 @@ constexpr bool serves(EngineKind e) {
   return e == EngineKind::vllm || e == EngineKind::sglang || e == EngineKind::trtllm;
 }
 
-// Releases of one engine differ in their host program and their attention kernel more than cards do.
+// Releases of an engine: they differ in host code and attention kernels more than cards do.
 enum class EngineEra : std::uint8_t {
-  current,    // vLLM's V1 with asynchronous scheduling, SGLang and TensorRT-LLM with overlapped ones
+  current,    // vLLM's V1 with asynchronous scheduling, SGLang and TensorRT-LLM with overlapped scheduling
   year_2023,  // PyTorch 1.13 and 2.0: FlashAttention in Triton
   year_2024,  // vLLM before 0.6, TensorRT-LLM before 0.12: the scheduler waits for each step's tokens
 };
@@ -57,18 +57,18 @@ inline constexpr std::array<std::string_view, 3> kEngineEraNames = {"current", "
 constexpr std::string_view name_of(EngineEra e) { return kEngineEraNames[static_cast<std::size_t>(e)]; }
 constexpr const auto& enum_names(EngineEra) { return kEngineEraNames; }
 
-// Whose attention PyTorch runs.
+// Which attention kernels PyTorch runs.
 enum class AttentionForm : std::uint8_t {
-  fused,   // what scaled_dot_product_attention picks on the card
-  eager,   // products and a softmax, as models write them
-  math,    // the same as scaled_dot_product_attention falls back to them, in fp32, where no fused kernel takes the mask
-  flash2,  // FlashAttention 2
-  flash3,  // FlashAttention 3: Hopper
-  flash4,  // FlashAttention 4: data-centre Blackwell
-  cudnn,   // cuDNN, as Transformer Engine and Megatron have it from Hopper on
+  fused,     // what scaled_dot_product_attention picks on the card
+  eager,     // products and a softmax, as written in models
+  math,      // the fallback of scaled_dot_product_attention, in fp32, if no fused kernel supports the mask
+  flash2,    // FlashAttention 2
+  flash3,    // FlashAttention 3: Hopper
+  flash4,    // FlashAttention 4: data-centre Blackwell
+  cudnn,     // cuDNN, as used by Transformer Engine and Megatron from Hopper on
   xformers,  // CUTLASS kernels of xFormers, PyTorch's "efficient"
   ck,        // AMD: Composable Kernel, as ROCm's FlashAttention 2
-  aiter,     // AMD: AITER's kernels in assembly
+  aiter,     // AMD: AITER's assembly kernels
 };
 inline constexpr std::array<std::string_view, 10> kAttentionFormNames = {
     "fused", "eager", "math", "flash2", "flash3", "flash4", "cudnn", "xformers", "ck", "aiter"};
@@ -85,43 +85,44 @@ constexpr std::string_view name_of(MixedPrecision m) { return kMixedPrecisionNam
 constexpr const auto& enum_names(MixedPrecision) { return kMixedPrecisionNames; }
 
 enum class Recompute : std::uint8_t {
-  none,       // every activation that a gradient needs is kept
-  full,       // of a repeated layer only its input is kept; the layer runs forward again before its gradients
+  none,       // every activation needed by a gradient is kept
+  full,       // only a repeated layer's input is kept; the layer runs forward again before its gradients
   selective,  // modules of a layer run again (Megatron's selective granularity): attention's core, unless others are
               // named
-  operators,  // attention and every second product are kept, all else runs again (torchtitan's option "op")
-  alternate,  // every second layer, or every n-th one, as in full (torchtitan's option 2 and other numbers)
+  operators,  // attention and every second product are kept, everything else runs again (torchtitan's option "op")
+  alternate,  // as in full, for every second or every n-th layer (torchtitan's option 2 and other numbers)
 };
 inline constexpr std::array<std::string_view, 5> kRecomputeNames = {"none", "full", "selective", "operators",
                                                                     "alternate"};
 constexpr std::string_view name_of(Recompute r) { return kRecomputeNames[static_cast<std::size_t>(r)]; }
 constexpr const auto& enum_names(Recompute) { return kRecomputeNames; }
 
-// Parts of a layer that run again alone, by the names of Megatron-Core's --recompute-modules. Of core_attn, mlp, moe
-// and shared_experts what they read stays, and what they hand on where others keep it; of layernorm, mla_up_proj and
-// moe_act the result goes too and is computed again before those who read it learn ("output-discarding").
+// Parts of a layer that run again on their own, by the names of Megatron-Core's --recompute-modules. For core_attn,
+// mlp, moe and shared_experts the input is kept, and so is the output if something else keeps it; for layernorm,
+// mla_up_proj and moe_act the result is discarded too, and recomputed before the gradients of its consumers
+// ("output-discarding").
 enum class RecomputeModule : std::uint8_t {
   core_attn,       // attention itself, without its projections
-  layernorm,       // the norms in front of a layer's blocks
+  layernorm,       // the norms before a layer's blocks
   mla_up_proj,     // latent attention: norms of the latent vectors, products from them to heads, rotations
   mlp,             // dense feed-forward blocks
-  moe,             // mixtures of experts whole: router, exchanges, experts, shared experts
+  moe,             // whole mixtures of experts: router, exchanges, experts, shared experts
   moe_act,         // the activation between the experts' products
-  shared_experts,  // those of all tokens
+  shared_experts,  // the experts that process all tokens
 };
 inline constexpr std::array<std::string_view, 7> kRecomputeModuleNames = {
     "core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts"};
 constexpr std::string_view name_of(RecomputeModule m) { return kRecomputeModuleNames[static_cast<std::size_t>(m)]; }
 constexpr const auto& enum_names(RecomputeModule) { return kRecomputeModuleNames; }
 
-// What runs forward again before its gradients, all of it.
+// Everything that runs forward again before its gradients.
 struct Recomputation {
   Recompute kind = Recompute::none;
-  std::array<bool, kRecomputeModuleNames.size()> modules = {true};  // of selective; by itself it is attention's core
-  Count every = 2;                                                  // of alternate: one layer in so many
+  std::array<bool, kRecomputeModuleNames.size()> modules = {true};  // for selective; by default attention's core
+  Count every = 2;                                                  // for alternate: one layer in this many
 
   constexpr Recomputation() = default;
-  constexpr Recomputation(Recompute k) : kind(k) {}  // what a kind means where nothing else is said
+  constexpr Recomputation(Recompute k) : kind(k) {}  // what a kind means by default
   constexpr explicit Recomputation(std::initializer_list<RecomputeModule> list) : kind(Recompute::selective) {
     modules = {};
     for (const RecomputeModule m : list) modules[static_cast<std::size_t>(m)] = true;
@@ -129,7 +130,7 @@ struct Recomputation {
   constexpr bool runs(RecomputeModule m) const {
     return kind == Recompute::selective && modules[static_cast<std::size_t>(m)];
   }
-  // Of selective: which; of others none.
+  // For selective: which modules; for others, none.
   std::vector<std::string> names() const {
     std::vector<std::string> list;
     for (std::size_t i = 0; i < modules.size(); ++i)
@@ -139,18 +140,18 @@ struct Recomputation {
   constexpr bool operator==(const Recomputation&) const = default;
 };
 
-// How a micro-batch's gradients of weights join those before.
+// How a micro-batch's weight gradients are added to earlier ones.
 enum class GradientSum : std::uint8_t {
   apart,       // a kernel adds them, in their own width (PyTorch)
-  in_product,  // the product that computes them adds to what is there (Megatron's gradient_accumulation_fusion)
+  in_product,  // the product that computes them accumulates (Megatron's gradient_accumulation_fusion)
   widened,     // computed in the products' format, then added to fp32 buffers (nanotron)
 };
 
-// What of a training's state waits in the host's memory.
+// Which part of the training state is kept in host memory.
 enum class Offload : std::uint8_t {
   none,
-  optimizer,    // its states, and the update is the host's (ZeRO-Offload)
-  activations,  // those kept for gradients, but for the layers at work
+  optimizer,    // its states, updated by the host (ZeRO-Offload)
+  activations,  // those kept for gradients, except in the layers being computed
   both,
 };
 inline constexpr std::array<std::string_view, 4> kOffloadNames = {"none", "optimizer", "activations", "both"};
@@ -168,9 +169,9 @@ constexpr const auto& enum_names(TrainingOptimizer) { return kTrainingOptimizerN
 struct MemoryNeed {
   Bytes weights;
   Bytes gradients;
-  Bytes optimizer;    // its states, and the fp32 copy of the parameters where there is one
+  Bytes optimizer;    // its states, and the fp32 copy of the parameters if there is one
   Bytes activations;  // at their peak: kept for gradients, or alive between two kernels
-  // Activations go as gradients come: what of the two is never there at once.
+  // Activations are freed as gradients appear: the part of the two that is never held at once.
   Bytes handed_over;
   Bytes cache;      // keys and values, states of linear attention
   Bytes workspace;  // of libraries and the driver

@@ -1,4 +1,4 @@
-// How a model is trained: in which precision its products run, which of its weights learn, and from what.
+// How a model is trained: in which precision its products run, which of its weights are trained, and on what.
 #pragma once
 
 #include <array>
@@ -9,26 +9,26 @@
 
 namespace tilecast {
 
-// Products narrower than the parameters: recipes of Transformer Engine and torchao. docs/parallel.md has what each of
+// Products narrower than the parameters: recipes of Transformer Engine and torchao. docs/training.md says what each of
 // them casts, and what stays in 16 bits.
 enum class TrainPrecision : std::uint8_t {
   none,         // products run in the type of the activations
-  fp8_delayed,  // one scale a tensor, from the absolute maxima of earlier steps
-  fp8_current,  // one scale a tensor, from its own absolute maximum
-  fp8_row,      // a scale a row of either operand
+  fp8_delayed,  // one scale per tensor, from the absolute maxima of earlier steps
+  fp8_current,  // one scale per tensor, from its own absolute maximum
+  fp8_row,      // one scale per row of either operand
   fp8_block,    // 1 x 128 against 128 x 128
   mxfp8,        // 32 in a row, powers of two
-  nvfp4,        // 16 in a row, and one scale a tensor
+  nvfp4,        // 16 in a row, and one scale per tensor
 };
 inline constexpr std::array<std::string_view, 7> kTrainPrecisionNames = {
     "none", "fp8-delayed", "fp8-current", "fp8-row", "fp8-block", "mxfp8", "nvfp4"};
 constexpr std::string_view name_of(TrainPrecision p) { return kTrainPrecisionNames[static_cast<std::size_t>(p)]; }
 constexpr const auto& enum_names(TrainPrecision) { return kTrainPrecisionNames; }
 
-// Which weights learn.
+// Which weights are trained.
 enum class FineTune : std::uint8_t {
   full,   // all of them: pre-training, supervised fine-tuning
-  lora,   // adapters of low rank beside frozen products
+  lora,   // low-rank adapters beside frozen products
   qlora,  // ... whose weights are kept in four bits (NF4) and unpacked for every product
 };
 inline constexpr std::array<std::string_view, 3> kFineTuneNames = {"full", "lora", "qlora"};
@@ -37,9 +37,9 @@ constexpr const auto& enum_names(FineTune) { return kFineTuneNames; }
 
 // Which products have adapters.
 enum class AdapterTargets : std::uint8_t {
-  qv,         // queries and values, as the first paper has it
+  qv,         // queries and values, as in the first paper
   attention,  // all projections into and out of attention
-  all,        // and the feed-forward block's
+  all,        // those and the feed-forward block's
 };
 inline constexpr std::array<std::string_view, 3> kAdapterTargetNames = {"qv", "attention", "all"};
 constexpr std::string_view name_of(AdapterTargets t) { return kAdapterTargetNames[static_cast<std::size_t>(t)]; }
@@ -57,13 +57,13 @@ constexpr const auto& enum_names(Objective) { return kObjectiveNames; }
 enum class TokenDispatch : std::uint8_t {
   all_to_all,  // once for each of their experts
   deepep,      // once for each rank that has some of them (DeepEP, hybrid-EP)
-  deepep_fp8,  // ... there in fp8 with scales, back in 16 bits (DeepSeek-V3)
+  deepep_fp8,  // ... out in fp8 with scales, back in 16 bits (DeepSeek-V3)
 };
 inline constexpr std::array<std::string_view, 3> kTokenDispatchNames = {"all-to-all", "deepep", "deepep-fp8"};
 constexpr std::string_view name_of(TokenDispatch d) { return kTokenDispatchNames[static_cast<std::size_t>(d)]; }
 constexpr const auto& enum_names(TokenDispatch) { return kTokenDispatchNames; }
 
-// What of a training step a query says beside its batch.
+// What a query says about a training step besides its batch.
 struct TrainMethod {
   TrainPrecision precision = TrainPrecision::none;
   bool fp8_attention = false;  // attention itself reads fp8 (Transformer Engine's fp8_dot_product_attention)
@@ -74,8 +74,7 @@ struct TrainMethod {
   Objective objective = Objective::next_token;
   TokenDispatch dispatch = TokenDispatch::all_to_all;
   bool dispatch_overlap = false;  // tokens travel while another micro-batch computes
-  Count mtp_heads =
-      0;  // multi-token prediction: tokens beyond the next one that a layer of their own learns to predict
+  Count mtp_heads = 0;  // multi-token prediction: further tokens beyond the next, each predicted by its own layer
 };
 
 }  // namespace tilecast

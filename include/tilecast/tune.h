@@ -1,11 +1,11 @@
-// A question: which tiles should a Triton kernel run with? Configurations of the engines' fused mixture of experts and
-// of plain products, best first, and the files in which vLLM and SGLang look for them.
+// A question: which tiles should a Triton kernel run with? Ranks configurations of the engines' fused mixture of
+// experts and of plain products, best first, and writes the files in which vLLM and SGLang look for them.
 //
 //   auto tuning = tilecast::tune({.gpu = "H200-SXM", .experts = 128, .hidden = 2048, .inter = 768, .topk = 8});
 //   if (tuning) for (const auto& one : tuning->tuned) use(one.tokens, one.pick().config);
 //
-// Everything here is a value or a pure function, save that measuring runs the command it is given; any number of
-// threads may call any of it.
+// Everything here is a value or a pure function, except that measuring runs the given command; any number of threads
+// may call any of it.
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@
 
 namespace tilecast {
 
-// CTAs compute `m` rows of one expert by `n` columns, `k` deep per step; `group` blocks of rows follow each other
-// through the same columns.
+// CTAs compute `m` rows of one expert by `n` columns, `k` deep per step; `group` blocks of rows pass through the same
+// columns one after another.
 struct TritonConfig {
   int m = 0, n = 0, k = 0, group = 1, warps = 4, stages = 3;
 
   std::array<int, 6> values() const { return {m, n, k, group, warps, stages}; }
   auto operator<=>(const TritonConfig&) const = default;
 };
-// What the engines' files call its values.
+// The names of its values in the engines' files.
 inline constexpr std::array<std::string_view, 6> kTritonConfigKeys = {"BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K",
                                                                       "GROUP_SIZE_M", "num_warps",    "num_stages"};
 
@@ -40,12 +40,12 @@ struct MoeTuneQuery {
   std::string gpu = {};            // a name (tilecast/gpu.h), the path of a description file, or its JSON text
   std::string dtype = "bf16";      // a number format
   Count top = 5;                   // configurations to keep, and to measure
-  std::vector<Count> tokens = {};  // of a step, before routing; empty: those that vLLM's own tuning script takes
-  Count experts = 0;               // of all ranks
+  std::vector<Count> tokens = {};  // per step, before routing; empty: those of vLLM's own tuning script
+  Count experts = 0;               // over all ranks
   Count hidden = 0;                // width of the model
-  Count inter = 0;                 // of a whole expert
-  Count topk = 0;                  // experts each token visits
-  Count tp = 1, ep = 1;            // ranks that share an expert's width; that share the experts
+  Count inter = 0;                 // width of a whole expert
+  Count topk = 0;                  // experts per token
+  Count tp = 1, ep = 1;            // ranks that share an expert's width; ranks that share the experts
 };
 
 // A plain product y[m,n] = x[m,k] w[k,n].
@@ -56,12 +56,12 @@ struct GemmTuneQuery {
   Count m = 0, n = 0, k = 0;
 };
 
-// Candidates may be timed by a shell command, which gets the layer and the configurations (docs/tune.md). It stands
-// apart from the queries, so that whoever takes those from strangers runs nothing of theirs.
+// Candidates may be timed by a shell command, which gets the layer and the configurations (docs/tune.md). It is
+// separate from the queries, so that a service that takes queries from strangers never runs their commands.
 struct Measuring {
   std::string command = {};  // empty: the forecast decides
-  double seconds = 600;      // after which it is ended
-  // Told before each number of tokens is measured.
+  double seconds = 600;      // after which it is killed
+  // Called before each number of tokens is measured.
   struct Progress {
     std::size_t done = 0, all = 0;
     Count tokens = 0, configurations = 0;
@@ -79,15 +79,15 @@ struct TunePass {
 
 struct TuneCandidate {
   TritonConfig config;
-  Seconds forecast;  // of all passes
+  Seconds forecast;  // over all passes
   std::vector<TunePass> passes = {};
   std::optional<Seconds> measured = {};
-  std::string problem = {};  // why it was not measured, where it should have been
+  std::string problem = {};  // why it was not measured, if it should have been
 };
 
 struct Tuned {
   Count tokens = 0;                       // rows of a plain product
-  std::vector<TuneCandidate> best;        // best first: by measurement where there is one, those that failed last
+  std::vector<TuneCandidate> best;        // best first: by measurement if there is one, failures last
   std::optional<TuneCandidate> standard;  // what vLLM launches without a tuned file
   std::string note;                       // why nothing was measured
 
@@ -101,8 +101,8 @@ struct Tuned {
 
 struct MoeTuning {
   std::string gpu, dtype;
-  Count experts = 0, hidden = 0, inter = 0, topk = 0;  // experts and inter: of one rank
-  Count configurations = 0;                            // that can run on the card
+  Count experts = 0, hidden = 0, inter = 0, topk = 0;  // experts and inter: per rank
+  Count configurations = 0;                            // number that can run on the card
   std::vector<Tuned> tuned;                            // by tokens
 };
 
@@ -114,14 +114,14 @@ struct GemmTuning {
 };
 
 // The ranking, or what is wrong with the query: errors name its field. A command that fails for every number of tokens
-// is an error; one that fails for some leaves the forecast's order there, and a note.
+// is an error; where it fails for some, the forecast's order remains, with a note.
 Result<MoeTuning> tune(const MoeTuneQuery& query, const Measuring& measuring = {}, const Watch& watch = {});
 Result<GemmTuning> tune(const GemmTuneQuery& query, const Measuring& measuring = {}, const Watch& watch = {});
 
 // The picks as files that the engines load.
 struct EngineFilesQuery {
-  std::string device_name = {};  // as torch.cuda.get_device_name() says it; empty: by the card's description
-  std::string triton = "3.6.0";  // its version: SGLang keeps files by it
+  std::string device_name = {};  // as torch.cuda.get_device_name() reports it; empty: from the card's description
+  std::string triton = "3.6.0";  // Triton's version: SGLang keeps files by it
 };
 struct EngineFile {
   std::string engine;  // "vllm" or "sglang"

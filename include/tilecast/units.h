@@ -1,4 +1,4 @@
-// Physical quantities as types, so that no formula can add milliseconds to bytes or read GiB/s where GB/s is meant.
+// Physical quantities as types, so no formula can add milliseconds to bytes or confuse GiB/s with GB/s.
 //
 // A quantity is a double with four integer exponents: time, data, work (operations) and energy. Products and quotients
 // add and subtract exponents at compile time; a quantity without dimension is a plain double. Values are held in base
@@ -59,7 +59,7 @@ using BytesPerSecond = Quantity<-1, 1, 0, 0>;
 using OpsPerSecond = Quantity<-1, 0, 1, 0>;
 using Watts = Quantity<-1, 0, 0, 1>;
 
-// Makers: decimal prefixes are powers of ten, binary ones powers of two, always.
+// Makers: decimal prefixes are always powers of ten, binary ones powers of two.
 constexpr Seconds seconds(double v) { return Seconds::from_base(v); }
 constexpr Seconds milliseconds(double v) { return Seconds::from_base(v * 1e-3); }
 constexpr Seconds microseconds(double v) { return Seconds::from_base(v * 1e-6); }
@@ -78,7 +78,7 @@ constexpr OpsPerSecond ops_per_second(double v) { return OpsPerSecond::from_base
 constexpr OpsPerSecond teraops_per_second(double v) { return OpsPerSecond::from_base(v * 1e12); }
 constexpr Watts watts(double v) { return Watts::from_base(v); }
 
-// Readers, for printing and for handing numbers to a learner.
+// Readers, for printing and for passing numbers to a learner.
 constexpr double in_seconds(Seconds t) { return t.base(); }
 constexpr double in_milliseconds(Seconds t) { return t.base() * 1e3; }
 constexpr double in_microseconds(Seconds t) { return t.base() * 1e6; }
@@ -93,7 +93,7 @@ constexpr double in_gigabytes_per_second(BytesPerSecond r) { return r.base() * 1
 constexpr double in_teraops_per_second(OpsPerSecond r) { return r.base() * 1e-12; }
 constexpr double in_watts(Watts w) { return w.base(); }
 
-// Counts of things (elements, tokens, tiles). Signed, so that a difference never wraps.
+// Counts of things (elements, tokens, tiles). Signed, so a difference never wraps.
 using Count = std::int64_t;
 
 // Exact integer ceiling of a quotient, for a >= 0 and b > 0.

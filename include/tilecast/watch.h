@@ -1,7 +1,7 @@
-// Whoever waits for a long question hears how far it is, and may end it.
+// Lets a caller follow the progress of a long question and stop it.
 //
 //   plan_serve(query, [&](double share) { show(share); });
-//   plan_serve(query, [&](double share) { return !cancelled; });  // false ends it: the answer is then stopped()
+//   plan_serve(query, [&](double share) { return !cancelled; });  // false stops it: the answer is then stopped()
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace tilecast {
 class Watch {
  public:
   Watch() = default;
-  // Of a share between 0 and 1 that is done; one that returns nothing never ends the question.
+  // Called with the completed share, from 0 to 1; a callback that returns nothing never stops the question.
   template <class Hear>
   requires std::is_invocable_v<Hear&, double> Watch(
       Hear hear) {  // NOLINT(google-explicit-constructor): lambdas are meant to convert
@@ -26,10 +26,10 @@ class Watch {
         return true;
       };
   }
-  // Whether to go on.
+  // Whether to continue.
   bool go_on(double share) const { return !hear_ || hear_(share); }
   explicit operator bool() const { return bool(hear_); }
-  // Of a part of the question: its own shares, from 0 to 1, are told as those from `low` to `high` of the whole.
+  // For a part of the question: its own shares, from 0 to 1, are reported as `low` to `high` of the whole.
   Watch part(double low, double high) const {
     if (!hear_) return {};
     return [hear = hear_, low, high](double share) { return hear(low + share * (high - low)); };

@@ -1,4 +1,4 @@
-// `tilecast evaluate`: measured tables in, errors of forecasts out.
+// `tilecast-lab evaluate`: measured tables in, errors of forecasts out.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace tilecast {
 struct EvaluateCommand {
   std::vector<std::string> data;
   std::vector<std::string> sources;  // of a folder: which are read; empty: those of the shipped weights
-  std::string method = "tilecast";   // or another of learn/judge.h's, or all
-  std::vector<std::string> weights;  // judge these (learn/judge.h says on which rows); a file a method
+  std::string method = "tilecast";   // or another of lab/evaluate/judge.h's, or all
+  std::vector<std::string> weights;  // judge these (lab/evaluate/judge.h says on which rows); a file a method
   std::vector<std::string> unseen;   // GPUs that the weights must not have seen
   std::string leave_one_out;         // gpu, architecture or source: train without it, judge on it
   std::vector<std::string> families;

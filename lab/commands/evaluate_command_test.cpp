@@ -1,4 +1,4 @@
-// `tilecast evaluate` through the real binary, on a table the test makes.
+// `tilecast-lab evaluate` through the real binary, on a table the test makes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

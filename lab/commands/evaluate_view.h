@@ -1,4 +1,4 @@
-// What `tilecast evaluate` found, for people and for programs (docs/json.md).
+// What `tilecast-lab evaluate` found, for people and for programs (docs/json.md).
 #pragma once
 
 #include <string>

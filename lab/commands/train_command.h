@@ -1,4 +1,4 @@
-// `tilecast train`: measured tables in, a weight file out.
+// `tilecast-lab train`: measured tables in, a weight file out.
 #pragma once
 
 #include <optional>

@@ -32,7 +32,7 @@ TEST(ShippedWeights, AreSmallAndNameTheirSources) {
     EXPECT_GT(gemm->seen.at(gpu), 1000) << gpu;
 }
 
-// The committed file is what `tilecast train` would write of these models, byte by byte.
+// The committed file is what `tilecast-lab train` would write of these models, byte by byte.
 TEST(ShippedWeights, AreWrittenAsTrainingWritesThem) {
   std::ifstream file(kRoot + "/data/weights/tilecast.weights", std::ios::binary);
   const std::string committed{std::istreambuf_iterator<char>(file), {}};

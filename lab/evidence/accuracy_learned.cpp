@@ -194,14 +194,14 @@ std::string speedups(const AccuracyInputs& inputs) {
               {"shapes", "mean error", "median", "faster named right", "where over 10 % apart"});
   for (const SpeedupErrors& e :
        speedup_errors(speedup_pairs(inputs.rows, learned ? inputs.without_gpu : inputs.analytic)))
-    if (e.family == "all" || e.from == "all")  // families of single pairs: `tilecast evaluate --pairs`
+    if (e.family == "all" || e.from == "all")  // families of single pairs: `tilecast-lab evaluate --pairs`
       table.add({e.from, e.to, e.family, std::to_string(e.pairs), percent_text(e.mean), percent_text(e.median),
                  percent_text(e.named_right), e.clear > 0 ? percent_text(e.clear_named_right) : "-"});
   return fmt::format(
              "## Which GPU is faster, and by how much\n\nShapes that two GPUs were measured at under the same engine: "
              "error of the "
              "predicted speed-up, |predicted / measured - 1|, and how often the faster GPU is named right; {}. "
-             "`tilecast evaluate --pairs` has every family of every pair.\n\n",
+             "`tilecast-lab evaluate --pairs` has every family of every pair.\n\n",
              learned ? "every forecast by weights that have not seen its GPU" : "analytic forecasts") +
          table.markdown();
 }

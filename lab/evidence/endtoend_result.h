@@ -1,6 +1,6 @@
 // What became of a measured step of a whole model: its measured and its forecast figure, and what it is called by.
 //
-// Apart from the cases (learn/endtoend.h), so that reports need to know nothing of models and engines.
+// Apart from the cases (endtoend.h), so that reports need to know nothing of models and engines.
 #pragma once
 
 #include <cmath>

@@ -116,7 +116,7 @@ TEST(Weights, RefusesAFileOfOtherFeatures) {
   const std::string swapped = trained_with([&](auto& names) { std::swap(names[first], names[first + 1]); });
   const std::string line =
       "w.bin: gemm: was trained on other features: it has 'log2(n)' as feature 34, where this program has 'log2(m)' "
-      "(train it again with `tilecast train`)";
+      "(train it again with `tilecast-lab train`)";
   EXPECT_EQ(refusal(swapped), line);
   const auto lazy = LazyWeights::from_bytes(swapped, "w.bin");
   EXPECT_EQ(lazy ? "accepted" : lazy.error().line(), line);

@@ -1,4 +1,4 @@
-// The graph transformations engines are made of.
+// The graph transformations that engines consist of.
 #pragma once
 
 #include "engine/kinds.h"
@@ -18,13 +18,13 @@ struct SpellingOptions {
   bool wide_rotation = false;       // rotations in fp32, by halves, not as Hugging Face does
   LossForm loss = LossForm::separate;
 };
-// Operators as Hugging Face's modules call them, a kernel each: norms, rotations, gated activations and experts in
-// pieces.
+// Operators as Hugging Face's modules call them, one kernel each: norms, rotations, gated activations and experts are
+// split into pieces.
 Graph spelled_out(const Graph& graph, const SpellingOptions& options);
 
 // PyTorch's autocast over fp32 parameters: embeddings, norms and the residual stream stay in fp32; before every product
-// a kernel casts its weights, and one its input where that is fp32.
-// `narrow_norms`: what norms read is cast as well (MosaicML's low-precision LayerNorm).
+// a kernel casts its weights, and another its input if that is fp32. `narrow_norms`: what norms read is cast as well
+// (MosaicML's low-precision LayerNorm).
 Graph with_autocast(const Graph& graph, bool narrow_norms = false);
 
 // Projections of the same input become one product (QKV, gate and up).
@@ -33,7 +33,8 @@ Graph merged_projections(const Graph& graph);
 Graph fused_residual_norms(const Graph& graph);
 // Rotation and cache write become one kernel (TensorRT-LLM).
 Graph fused_rope_write(const Graph& graph);
-// Chains of pointwise kernels and norms become one each (torch.compile), and none walks its tensors as PyTorch's own.
+// Chains of pointwise kernels and norms become one each (torch.compile), and none walks its tensors the way PyTorch's
+// own kernels do.
 Graph fused_pointwise(const Graph& graph);
 
 }  // namespace tilecast

@@ -77,8 +77,9 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm fo
   const AttentionAlgorithm whose = serves(kind)
                                        ? old_vllm(kind, era) ? AttentionAlgorithm::fa2 : AttentionAlgorithm::automatic
                                        : algorithm_of(form_of(form, era));
-  // TensorRT-LLM compares the window with the lengths before it picks a kernel. vLLM hands it to FlashAttention, which
-  // loses its packing of query heads by it; in 2024 its block tables cut the cache and the kernel knew of no window.
+  // TensorRT-LLM compares the window with the lengths before it picks a kernel. vLLM passes it to FlashAttention, which
+  // then loses its packing of query heads; in 2024 vLLM's block tables cut the cache and the kernel did not know about
+  // the window.
   const bool idle_window_is_none =
       kind == EngineKind::trtllm || (kind == EngineKind::vllm && era == EngineEra::year_2024);
   if (auto* a = shape.get_if<AttentionDecode>()) {

@@ -1,4 +1,4 @@
-// Which attention kernel an engine runs: plans and learned corrections both go by it.
+// Which attention kernel an engine runs; plans and learned corrections both depend on it.
 #pragma once
 
 #include "engine/kinds.h"
@@ -7,17 +7,17 @@
 
 namespace tilecast {
 
-// The shape as the engine asks for it: its algorithm where the card does not decide, no window where none binds.
-// `form` counts where PyTorch runs it.
+// The shape as the engine requests it: its algorithm if the card does not decide, and no window if none binds. `form`
+// counts where PyTorch runs it.
 Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form = AttentionForm::fused);
 
-// The kernel's name in measured tables, where it does not depend on the card; else empty.
+// The kernel's name in measured tables, if it does not depend on the card; otherwise empty.
 KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era,
                               AttentionForm form = AttentionForm::fused);
-// ... where it does: what the engine chooses on this card. Empty for other kernels.
+// ... if it does: what the engine chooses on this card. Empty for other kernels.
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine);
 
-// How many times as long as the priced kernel an era's takes.
+// The time of an era's kernel relative to the priced one.
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era);
 double attention_longer_on_hopper(const Shape& shape, EngineKind kind, EngineEra era);  // ... and beyond that there
 

@@ -1,5 +1,5 @@
-// PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp, release 2.11, default settings) on a program's record:
-// what it hands out, rounded, and what it takes from the driver.
+// PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp, release 2.11, default settings) applied to a
+// program's record: what it allocates, after rounding, and what it takes from the driver.
 #pragma once
 
 #include <vector>
@@ -18,13 +18,13 @@ struct AllocatorTrace {
   Count peak = 0, reserved = 0, resting = 0;
   std::size_t peak_call = 0;
 };
-// What libraries hold beside a program's tensors.
+// What libraries hold besides a program's tensors.
 struct LibraryMemory {
-  std::vector<Count> throughout;       // workspaces, each a block of its own
-  std::vector<Count> of_call;          // while a call runs; empty: nothing
-  std::vector<Count> of_storage;       // beyond a storage's recorded bytes, or less than nothing; empty: nothing
-  std::vector<int> born;               // when storages are made; empty: as recorded
-  std::vector<int> dies;               // when storages are let go; empty: as recorded
+  std::vector<Count> throughout;  // workspaces, each a block of its own
+  std::vector<Count> of_call;     // while a call runs; empty: nothing
+  std::vector<Count> of_storage;  // beyond a storage's recorded bytes, or less than nothing; empty: nothing
+  std::vector<int> born;          // when storages are made; empty: as recorded
+  std::vector<int> dies;          // when storages are let go; empty: as recorded
 };
 AllocatorTrace allocate(const ProgramFile& program, const LibraryMemory& libraries = {});
 

@@ -20,9 +20,9 @@ KernelSource pointwise_source(const Operator& op) {
 }
 
 // A serving engine's gate is one kernel that reads both halves once: Inductor's in vLLM's V1, FlashInfer's in SGLang
-// and TensorRT-LLM. Nobody measured those apart; the fused one of our own tables is of their kind (4.3 of 4.8 TB/s on
-// an H200), PyTorch's pair of kernels beside it is not. vLLM's kernel of 2024 was slow (Vidur's rows: 1.0 of 2.0 TB/s
-// on an A100) and is left to what is learned of both.
+// and TensorRT-LLM. Those were not measured separately; the fused one in our own tables is of their kind (4.3 of 4.8
+// TB/s on an H200), PyTorch's pair of kernels beside it is not. vLLM's kernel of 2024 was slow (Vidur's rows: 1.0 of
+// 2.0 TB/s on an A100) and is left to what is learned about both.
 bool is_fused_gate(const Operator& op, const EngineOptions& options) {
   const bool serves =
       options.kind == EngineKind::vllm || options.kind == EngineKind::sglang || options.kind == EngineKind::trtllm;

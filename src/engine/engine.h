@@ -71,13 +71,13 @@ struct Program {
   Count launches() const;  // of a whole step, counting each call once
 };
 
-// The graph as the engine runs it: spelled out as its code does, or neighbours fused. Still operators, one a kernel.
+// The graph as the engine runs it: expanded as in its code, or with neighbours fused. Still operators, one per kernel.
 // With `training`, gradients follow the forward sections. A serving engine does not train.
 Graph arranged(const Graph& graph, const EngineOptions& options, const TrainingOptions* training = nullptr);
 
 Program lower(const Graph& arranged, const EngineOptions& options);
 
-// What eager PyTorch's host takes for a plain addition.
+// The time eager PyTorch's host takes for a plain addition.
 Seconds launch_unit(const EngineOptions& options);
 
 }  // namespace tilecast

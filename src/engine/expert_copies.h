@@ -1,4 +1,4 @@
-// Copies of busy experts over the ranks that share them out (EPLB).
+// Copies of busy experts on the ranks that share the experts (EPLB).
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace tilecast {
 
-// Tokens of each expert on the busiest rank where `redundant` copies are placed as EPLB does (vllm/distributed/eplb,
-// after deepseek-ai/EPLB): each goes to the expert with the most tokens a copy, which then share them; copies go to
+// Tokens of each expert on the busiest rank if `redundant` copies are placed as in EPLB (vllm/distributed/eplb, after
+// deepseek-ai/EPLB): each goes to the expert with the most tokens per copy, whose copies then share them; copies go to
 // ranks from the busiest down, each to the rank with the fewest tokens that has a place. `loads`: tokens of all
 // experts.
 std::vector<Count> busiest_with_copies(std::vector<Count> loads, Count redundant, Count ranks);

@@ -119,7 +119,7 @@ Section autocast(const Section& section, bool narrow_norms) {
     if (stays_full(op, narrow_norms)) out.set_kind(op.outputs.front(), TensorKind::statistic);
   const bool stream = !section.tensors.empty() && section.tensors.front().kind == TensorKind::activation;
   if (stream) out.set_kind(0, TensorKind::statistic);
-  // A cast moves six bytes an element: the traffic of copying one and a half times as many two-byte elements.
+  // A cast moves six bytes per element: the traffic of copying one and a half times as many two-byte elements.
   const auto cast = [&](const std::string& name, std::vector<int> inputs, Count elements) {
     return out.add(name, copy_of(elements + elements / 2), std::move(inputs), elements);
   };
@@ -198,8 +198,8 @@ Operator fused(const Group& group, const Section& section) {
   return op;
 }
 
-// Generated kernels compute offsets as cheaply as contiguous ones do. Conversions read and write what they did: to half
-// the width as many bytes as to twice.
+// Generated kernels compute offsets as cheaply as contiguous ones do. Conversions read and write the same as before: as
+// many bytes to half the width as to twice.
 TorchWalk generated(TorchWalk walk) {
   switch (walk) {
     case TorchWalk::widen:

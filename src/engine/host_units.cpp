@@ -48,13 +48,13 @@ double operator_units(const Shape& shape) {
 
 namespace {
 
-// The attention of a layer; one that is spelled out has a softmax.
+// The attention of a layer; an unfused one has a softmax.
 bool begins_block(const Shape& shape) {
   return shape.is<AttentionPrefill>() || shape.is<AttentionDecode>() || shape.is<MlaPrefill>() ||
          shape.is<MlaDecode>() || shape.is<Softmax>();
 }
 
-// A gradient's operators are called by C++, so that no Python stands around them, but views have gradients too.
+// A gradient's operators are called from C++, so no Python surrounds them, but views have gradients too.
 double units_of(const Shape& shape, Pass pass, HostCode code, bool trains) {
   const double own = operator_units(shape);
   if (pass == Pass::optimizer) return own;

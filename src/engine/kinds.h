@@ -13,10 +13,10 @@ namespace tilecast {
 
 Result<EngineKind> engine_from(std::string_view name);
 
-// Who launches its kernels, as measurement tables name it.
+// What launches its kernels, as named in measurement tables.
 Launcher measured_as(EngineKind kind);
 
-// What a framework's cross-entropy makes of the logits.
+// What a framework's cross-entropy does with the logits.
 enum class LossForm : std::uint8_t {
   separate,  // PyTorch: cast to fp32, log-softmax kept beside them
   fused,     // flash-attn: read as they are, and once more for their gradient

@@ -18,7 +18,7 @@ Gemm product(Count m, Count n, Count k) {
   return shape;
 }
 
-// One Moe operator in pieces; weights stand with the products that own them, biases with the second.
+// One Moe operator in pieces; weights belong to the products that own them, biases to the second.
 void group(SectionRewriter& out, const Operator& op, const Moe& moe) {
   const Count local = moe.local_experts(), inter = moe.local_inter(), hidden = moe.hidden;
   const Count rows = std::max<Count>(1, moe.tokens * moe.topk * local / std::max<Count>(1, moe.experts));

@@ -102,7 +102,7 @@ std::vector<double> copies_of_tensors(const Section& section) {
   return copies;
 }
 
-// What of a run decides how much of its tensors is kept.
+// The properties of a run that determine how much of its tensors is kept.
 struct Keeping {
   const Precision& precision;
   bool compiled = false;
@@ -129,7 +129,8 @@ Bytes saved_by_experts(const Moe& moe, const Keeping& how, bool without_activati
   return bytes(rows * width * p.activation.activation_bits / 8);
 }
 
-// How wide what is kept is over the type of activations: what narrow products alone read was cast before it is kept.
+// The width of what is kept relative to the type of activations: what only narrow products read is cast before it is
+// kept.
 std::vector<double> kept_widths(const Section& section, const Precision& p, const NarrowRecipe* narrow) {
   std::vector<double> widths(section.tensors.size(), 1);
   if (!narrow) return widths;
@@ -148,7 +149,7 @@ std::vector<double> kept_widths(const Section& section, const Precision& p, cons
   return widths;
 }
 
-// What one run of a section leaves behind for its gradients; nothing of what runs again.
+// What one run of a section keeps for its gradients, without what is recomputed.
 Bytes saved_bytes(const Section& section, const Keeping& how, const Recomputation& recompute = {}) {
   const Precision& p = how.precision;
   Bytes sum = bytes(0);
@@ -189,7 +190,7 @@ bool overwrites_logits(const Section& section) {
                      [](const Operator& op) { return op.spelling == Spelling::in_place_loss; });
 }
 
-// A loss' gradient follows at once, whatever the schedule: of it one micro-batch is there at a time.
+// A loss' gradient follows at once, whatever the schedule, so only one micro-batch of it exists at a time.
 TrainingPeak training_peak(const Graph& graph, const Keeping& how, const Recomputation& recompute, double micro_batches,
                            bool offloaded) {
   const Precision& p = how.precision;
@@ -204,11 +205,11 @@ TrainingPeak training_peak(const Graph& graph, const Keeping& how, const Recompu
                        : recompute.kind == Recompute::alternate
                            ? (input + saved * (every - 1)) / every  // one in so many
                            : saved_bytes(section, how, recompute);
-    // Of what the host holds, the layer at work and its neighbour are on the card.
+    // Of what the host holds, the current layer and its neighbour are on the card.
     const double runs = has_loss(section) ? 1 : static_cast<double>(section.repeats) * micro_batches;
     kept += left * (offloaded && section.repeats > 1 ? std::min(2.0, runs) : runs);
-    // While a section's gradients run, its own tensors' gradients live beside what is saved; a recomputed one's saved
-    // tensors come back for a while.
+    // While a section's gradients run, its own tensors' gradients are held in addition to what is saved; a recomputed
+    // section's saved tensors exist again for a while.
     const bool in_part = recompute.kind == Recompute::selective || recompute.kind == Recompute::operators;
     const Bytes back = !again ? bytes(0) : in_part ? std::max(bytes(0), saved - left) : saved;
     const Bytes own = peak_alive(section, p, overwrites_logits(section)) + back;
@@ -296,7 +297,7 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
   if (workload.mode == Mode::train) {
     const bool wide = p.mixed == MixedPrecision::autocast || training.wide_gradients;
     const double own_width = p.activation.weight_bits / 8;
-    // Those that are added to fp32 buffers after a pass stand beside them until then.
+    // Gradients that are added to fp32 buffers after a pass are held in addition until then.
     const bool twice = wide && training.options.gradient_sum == GradientSum::widened;
     const double gradient_bytes = wide ? 4 + (twice ? own_width : 0) : own_width;
     need.gradients = bytes(
@@ -305,7 +306,7 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
       need.optimizer = optimizer_bytes(
           training.optimizer,
           own.dense.trained * shares.dense.optimizer + own.experts.trained * shares.experts.optimizer, p);
-    // A reference of its own, where no adapters can be left out of the same weights.
+    // A separate reference, if it is not the same weights without adapters.
     if (training.options.reference && own.dense.trained + own.experts.trained == own.dense.count + own.experts.count)
       need.weights += need.weights;
     // torchao keeps what it cast in bf16, and casts it again.
@@ -314,7 +315,7 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
         training_peak(arranged, keeping_of(engine, keeps_cast ? narrow : nullptr), training.options.recompute,
                       shares.micro_batches, offloads_activations(training.offload));
     need.activations = peak.forward;
-    // Buffers of gradients that stay (Megatron) take nothing over.
+    // Permanent gradient buffers (Megatron) reuse no activation's memory.
     if (training.accumulation == 1 && !training.options.accumulate && !training.wide_gradients)
       need.handed_over = need.activations + need.gradients - std::max(peak.forward, need.gradients + peak.backward);
     return need;

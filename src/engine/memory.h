@@ -26,7 +26,7 @@ struct TrainingSetup {
   double longer = 1;  // every kernel takes, as runs of a framework were measured
 };
 
-// What parallel ranks keep of a model's state: shares of it, and activations of several micro-batches at once.
+// What parallel ranks keep: shares of a model's state, and activations of several micro-batches at once.
 struct StateShare {
   double parameters = 1, gradients = 1, optimizer = 1;
 };
@@ -40,10 +40,10 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
                        const std::optional<CacheNeed>& cache, const TrainingSetup& training, const Gpu& gpu,
                        const StateShares& shares = {});
 
-// What one run of each section keeps for its gradients, and what of it a host could hold meanwhile.
+// What one run of each section keeps for its gradients, and how much of it a host could hold meanwhile.
 std::vector<Bytes> kept_by_section(const Graph& arranged, const EngineOptions& engine, const Recomputation& recompute);
 
-// What a training writes down to go on from: parameters as the optimizer has them, and its states.
+// The size of a training checkpoint: parameters as the optimizer has them, and its states.
 Bytes checkpoint_bytes(OptimizerKind kind, double params, const Precision& precision);
 
 Bytes cache_bytes(const CacheNeed& need, Count tokens, const Precision& precision);

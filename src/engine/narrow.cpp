@@ -19,7 +19,7 @@ using namespace constants;
 
 namespace {
 
-// What a product multiplies whose operands were cast by kernels of their own.
+// What a product multiplies if its operands were cast by separate kernels.
 constexpr Format ready(std::string_view name, FormatId id, DType math, double bits) {
   return {name, id, math, DType::fp32, bits, bits, DType::bf16, Quantise::none};
 }
@@ -33,8 +33,8 @@ constexpr std::string_view kTeDocs =
     "Transformer Engine 2.19, features/low_precision_training: performance considerations and the recipe's own page";
 // Delayed and current scaling: one kernel casts and, on Hopper, transposes, since only operands that lie along k are
 // multiplied there; Blackwell multiplies all layouts of fp8. Current scaling reads the tensor once more for its
-// maximum. Blocks, mxfp8 and nvfp4 scale along the sum, so that both directions are cast from bf16. nvfp4's second
-// level needs the tensor's maximum. Row-wise is torchao's recipe: a cast for each direction, every one from bf16.
+// maximum. Blocks, mxfp8 and nvfp4 scale along the sum, so both directions are cast from bf16. nvfp4's second level
+// needs the tensor's maximum. Row-wise is torchao's recipe: a cast for each direction, every one from bf16.
 constexpr std::array<NarrowRecipe, 6> kRecipes = {{
     {TrainPrecision::fp8_delayed,
      ready("fp8_static", FormatId::fp8_static, DType::fp8, 8),
@@ -122,7 +122,7 @@ class FusedCasts final : public CastWriter {
   FusedCasts(SectionRewriter& out, const NarrowRecipe& recipe, Count micro_batches)
       : CastWriter(out, recipe), micro_batches_(static_cast<double>(micro_batches)) {}
   void forward(const Operator& op, const CastOperand& input, const CastOperand& weight) override {
-    // A frozen product has no use for its input later on.
+    // A frozen product does not need its input later.
     if (done_.insert(input.tensor).second) cast(op.name + ".cast_input", input, !op.weights.frozen, 1);
     const bool cast_before =
         op.weights.matrix == 0;  // what runs again owns nothing: its weights were cast and are kept
@@ -152,7 +152,7 @@ class FusedCasts final : public CastWriter {
 
 // PyTorch's operators as torchao's recipes call them (data/measurements/README.md): |x|, its maximum, the scale in
 // fp64 number by number, x in fp32, times the scale, clamped, narrowed; weights and inputs anew in the backward pass.
-// The product itself wants both operands along its sum.
+// The product itself needs both operands along its sum.
 class EagerCasts final : public CastWriter {
  public:
   using CastWriter::CastWriter;
@@ -207,8 +207,8 @@ class EagerCasts final : public CastWriter {
   }
 };
 
-// Inductor fuses what stands between two maxima, and finds a tensor's maximum once in a graph: forward and backward
-// passes are a graph each.
+// Inductor fuses what lies between two maxima, and finds a tensor's maximum once per graph: the forward and backward
+// passes are one graph each.
 class CompiledCasts final : public CastWriter {
  public:
   using CastWriter::CastWriter;
@@ -277,7 +277,7 @@ class NarrowSection {
   }
 
  private:
-  // torchao takes fast accumulation for forward products alone; Transformer Engine splits its sums in gradients
+  // torchao uses fast accumulation for forward products only; Transformer Engine splits its sums in gradients
   // (use_split_accumulator, transformer_engine/pytorch/module/base.py).
   double slow() const {
     const bool blocks = recipe_.precision == TrainPrecision::fp8_block || recipe_.precision == TrainPrecision::mxfp8 ||

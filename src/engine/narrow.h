@@ -1,5 +1,5 @@
-// Products of a training step in formats narrower than its parameters: which of them, in what, and the kernels that
-// make their operands.
+// Products of a training step in formats narrower than its parameters: which of them, in which format, and the kernels
+// that make their operands.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace tilecast {
 
-// Bytes of a bf16 copy's four that a cast moves of each number, and whether it looks for the largest one first.
+// Bytes a cast moves per number, out of a bf16 copy's four, and whether it first looks for the largest one.
 struct CastCost {
   double one_way = 0;        // the result as it lies
   double both_ways = 0;      // and, by the same kernel, so that the other gradient can read it
@@ -23,7 +23,7 @@ struct NarrowRecipe {
   TrainPrecision precision;
   Format product;  // its operands were cast before
   CastCost cast;   // Transformer Engine's kernels
-  // Hopper: the kernels' time over that of one scale a tensor with fast accumulation.
+  // Hopper: the kernels' time relative to one scale per tensor with fast accumulation.
   double forward_longer = 1, input_longer = 1, weight_longer = 1;
   std::string_view source;
 };

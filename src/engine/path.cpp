@@ -42,9 +42,10 @@ ChosenPath mxfp4_experts(const Gpu& gpu, const Launcher& engine) {
   return {named("w4a16_mxfp4"), Launcher::vllm, KernelSource::vllm_mxfp4_marlin_experts};
 }
 
-// A scale a tensor or a token costs what one a block does. vLLM chooses FlashInfer's CUTLASS kernels on Hopper by
-// itself from 0.15 on, five times slower than bf16 in AIConfigurator's rows (issue 34249 of vllm-project/vllm); its
-// Triton kernels were measured there with blocks. The variable is off by default (vllm/envs.py), and off is said.
+// A scale per tensor or token costs as much as one per block. From 0.15 on vLLM chooses FlashInfer's CUTLASS kernels on
+// Hopper by default, five times slower than bf16 in AIConfigurator's rows (issue 34249 of vllm-project/vllm); its
+// Triton kernels were measured there with blocks. The variable is off by default (vllm/envs.py), and is set to off
+// explicitly.
 ChosenPath fp8_experts_vllm_hopper() {
   return {named("fp8_block"), Launcher::vllm, KernelSource::vllm_fp8_triton_experts, "VLLM_USE_FLASHINFER_MOE_FP8=0"};
 }
@@ -208,7 +209,7 @@ std::string slower_than_wider(const TimedFormat& own, const std::vector<TimedFor
   const TimedFormat *fastest = &own, *beats = nullptr;
   for (const TimedFormat& other : wider) {
     if (other.time < fastest->time) fastest = &other;
-    // Formats of one width differ by their scales alone: that one is faster says nothing of bits.
+    // Formats of one width differ only in their scales: that one is faster says nothing about bits.
     const bool more_bits = other.precision.linear.weight_bits > 1 + narrowest(own.precision, true);
     if (more_bits && own.time > other.time * kWorthALine && (!beats || other.time < beats->time)) beats = &other;
   }

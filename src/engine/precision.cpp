@@ -61,7 +61,7 @@ Status set_cache(Precision& p, std::string_view cache_dtype, bool fp8_by_default
   return Ok{};
 }
 
-// Scales of 16 bits, one a group.
+// Scales of 16 bits, one per group.
 Format grouped(Format format, Count group) {
   const bool whole_numbers = format.id == FormatId::int8_wo || format.id == FormatId::int4_wo;
   if (group > 0 && whole_numbers)

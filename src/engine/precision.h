@@ -1,4 +1,4 @@
-// Number formats of a run: one for each kind of operator.
+// The number formats of a run, one per kind of operator.
 #pragma once
 
 #include <string_view>

@@ -27,7 +27,7 @@ double list_units(const ProgramOperator& op) {
   return (kForeachOptimizerUnits + kForeachTensorUnits * tensors) / kForeachCalls;
 }
 
-// The dearest of an operator's kernels says what kind it is; what it launches beside is launched by C++ alone.
+// The most expensive of an operator's kernels determines its kind; its other kernels are launched from C++ alone.
 double call_units(const Program& program, const OperatorUse& use) {
   double most = 0;
   Count launches = 0;
@@ -51,8 +51,9 @@ double host_units(const ProgramFile& file, const RecordedProgram& recorded) {
     const auto times = static_cast<double>(use.times);
     const Pass pass = program.sections[static_cast<std::size_t>(use.phase)].pass;
     const double own = tensors_of(op) > 1 && pass == Pass::optimizer ? list_units(op) : call_units(program, use);
-    const double around =
-        pass == Pass::backward ? kAutogradFactor : pass == Pass::forward ? kAround * (trains ? kRecorded.value : 1) : 1;
+    const double around = pass == Pass::backward  ? kAutogradFactor
+                          : pass == Pass::forward ? kAround * (trains ? kRecorded.value : 1)
+                                                  : 1;
     units += times * own * around;
   }
   return units;

@@ -6,7 +6,7 @@
 namespace tilecast {
 
 double longer_by_manner(const ProgramKernel& kernel);
-// What takes longer at its products does not at its bytes: these are made fewer by as much.
+// A kernel whose products take longer does not move its bytes more slowly, so these are reduced by as much.
 void slow_products(const ProgramKernel& from, Kernel& kernel);
 
 }  // namespace tilecast

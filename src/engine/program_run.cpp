@@ -18,8 +18,8 @@ Pass pass_of(std::string_view phase) {
   return phase == "backward" || phase == "recompute" ? Pass::backward : Pass::forward;
 }
 
-// Passes over activations find little of them in the cache: between a tensor's writing and its reading stand others as large,
-// and what the gradients read was kept from long before.
+// Passes over activations find little of them in the cache: between writing and reading a tensor lie others as large,
+// and what the gradients read was kept long before.
 bool streams(const Shape& shape) {
   return shape.is<Elementwise>() || shape.is<Copy>() || shape.is<LayerNorm>() || shape.is<RmsNorm>() ||
          shape.is<Softmax>() || shape.is<Reduction>();
@@ -55,8 +55,8 @@ void add_use(RecordedProgram& made, OperatorUse use, const LoweredOperator& lowe
   made.uses.push_back(use);
 }
 
-// cuBLAS has a workspace for each thread that calls it, and the gradients are another thread's
-// (CUDABlas and CublasHandlePool.cpp: 32 MiB from compute capability 9.0 on, 8.1 MiB before).
+// cuBLAS has a workspace for each thread that calls it, and gradients run on another thread (CUDABlas and
+// CublasHandlePool.cpp: 32 MiB from compute capability 9.0 on, 8.1 MiB before).
 LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made, const Gpu& gpu) {
   constexpr Count kHopper = Count{32} << 20, kBefore = Count{8320} << 10;
   const TensorGeneration generation = gpu.tensor_generation();
@@ -96,7 +96,7 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
 
 namespace {
 
-// Calls alike in a phase are one use.
+// Identical calls in a phase are one use.
 void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   std::map<std::pair<int, int>, int> places;  // operator and phase -> use
   std::vector<OperatorUse> uses;
@@ -107,11 +107,10 @@ void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const Progra
     made.use_of_call.push_back(place->second);
   }
   for (const OperatorUse& use : uses)
-    add_use(made, use,
-            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card));
+    add_use(made, use, lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card));
 }
 
-// Groups are one use each, of their first call's operator; what runs by itself is as in eager mode.
+// Groups are one use each, under their first call's operator; what runs on its own is as in eager mode.
 void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   const FusedProgram fused = fuse(file, card);
   made.inside = fused.inside;
@@ -146,7 +145,8 @@ void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const Pro
   }
   for (const OperatorUse& use : made.uses)
     if (use.fused.empty())
-      for (std::size_t k = use.first; k < use.first + use.kernels; ++k) made.program.calls[k].times = made.each[k] * use.times;
+      for (std::size_t k = use.first; k < use.first + use.kernels; ++k)
+        made.program.calls[k].times = made.each[k] * use.times;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace tilecast {
 
-// A distinct operator in one of the program's phases, and where its kernels stand.
+// A distinct operator in one of the program's phases, and the position of its kernels.
 struct OperatorUse {
   int op = 0, phase = 0;
   Count times = 0;
@@ -38,7 +38,7 @@ struct ProgramOptions {
   EngineKind kind = EngineKind::pytorch;  // pytorch, or compile
 };
 
-// Grids follow the card, so that its kernels are made for one.
+// Grids depend on the card, so its kernels are made for one card.
 RecordedProgram as_kernels(const ProgramFile& file, const Gpu& gpu, const ProgramOptions& options = {});
 
 // A step of it on the card it was made for.

@@ -41,7 +41,8 @@ class SectionRewriter {
     out_.tensors[static_cast<std::size_t>(out_.operators.back().outputs.front())].kind = TensorKind::statistic;
   }
   Operator& last() { return out_.operators.back(); }
-  // The last operator's kernel walks its tensors so; returns `tensor`, so that it can stand around what added it.
+  // The last operator's kernel walks its tensors this way; returns `tensor`, so that it can wrap the call that added
+  // it.
   int walking(TorchWalk walk, int tensor) {
     last().walk = walk;
     return tensor;

@@ -23,8 +23,8 @@ HostCost host_on(const Gpu& gpu, const Program& program) {
   return host;
 }
 
-// The plain kernel where requests times heads exceed 512, for there is enough to share out; else the one that splits
-// keys, which ROCm's fork had replaced by its own. Prompts ran Triton's flash attention by default.
+// The plain kernel if requests times heads exceed 512, since there is enough work to distribute; otherwise the one that
+// splits keys, which ROCm's fork had replaced with its own. Prompts ran Triton's flash attention by default.
 KernelSource rocm_2024_attention(const Shape& shape) {
   if (const auto* a = shape.get_if<AttentionDecode>()) {
     const Count requests = a->lens.empty() ? a->batch : static_cast<Count>(a->lens.size());
@@ -34,8 +34,8 @@ KernelSource rocm_2024_attention(const Shape& shape) {
   return shape.is<AttentionPrefill>() ? KernelSource::rocm_triton_attention : KernelSource::unsaid;
 }
 
-// rocBLAS's choice for few rows has a tile of 32, or 16, of them and reads all weights again for every such tile. A
-// single row has a kernel of its own (LLMM1).
+// rocBLAS's choice for few rows has tiles of 32, or 16, rows and reads all weights again for every tile. A single row
+// has a separate kernel (LLMM1).
 Seconds untuned_product(const Kernel& kernel, const Gpu& gpu) {
   const auto* p = kernel.shape.get_if<Gemm>();
   const bool halves = kernel.format.id == FormatId::bf16 || kernel.format.id == FormatId::fp16;

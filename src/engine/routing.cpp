@@ -57,7 +57,7 @@ std::vector<Count> scaled(const std::vector<double>& share, Count sum, Count mos
     counts[i] = std::min({most, left, static_cast<Count>(std::llround(wanted))});
     left -= counts[i], left_share -= share[i];
   }
-  // Rounding may leave a few: to whoever has room.
+  // Rounding may leave a few, which go to any expert with room.
   for (const std::size_t i : order) {
     const Count more = std::min(left, most - counts[i]);
     counts[i] += more, left -= more;

@@ -17,10 +17,10 @@ struct Routing {
   std::vector<double> visits;  // measured ones of each expert of a layer, in any unit
 };
 
-// Of inference where nobody says another: one default for a step, a served load and a plan.
+// The default for inference: the same for a step, a served load and a plan.
 Routing usual_routing();
 
-// "uniform", "power:1.2", or "counts:FILE": visits of each expert, numbers apart by commas or spaces.
+// "uniform", "power:1.2", or "counts:FILE": visits of each expert, separated by commas or spaces.
 Result<Routing> routing_from(std::string_view text);
 
 // The kernel's shape under it. Measured visits are scaled to the step's tokens, none above all of them, and of ranks

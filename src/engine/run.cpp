@@ -52,8 +52,8 @@ Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
 
 namespace {
 
-// Losses that balance experts keep the tokens of a training step even, and models that were trained so are asked about
-// texts that are not.
+// Losses that balance experts keep the tokens of a training step even; in inference, models trained this way meet texts
+// that are not balanced.
 Status route(Program& program, const EngineOptions& engine, bool train) {
   const Routing routing = engine.routing ? *engine.routing : train ? Routing{} : usual_routing();
   for (KernelCall& call : program.calls)
@@ -143,7 +143,7 @@ Status add_tower(MemoryNeed& need, const ModelSpec& model, const ModelSpec& enco
   const MemoryNeed pass = memory_need(arranged(*graph, own), images, own, std::nullopt, {}, gpu);
   need.weights += pass.weights;
   if (!vllm) return Ok{};
-  // What images became waits for the text's own step (profile_run); the tower's pass is over by then.
+  // The encoded images wait for the text's own step (profile_run); the tower's pass is over by then.
   const double element = engine.precision.activation.activation_bits / 8;
   const Bytes became = bytes(static_cast<double>(items * model.tower->tokens * model.decoder->hidden) * element);
   need.activations = std::max(need.activations + became, pass.activations);

@@ -13,7 +13,7 @@
 
 namespace tilecast {
 
-// A transformer known by its sizes, or a graph whose shapes are given (ONNX, a file of one's own).
+// A transformer known by its sizes, or a graph with given shapes (ONNX, a user's graph file).
 using Model = std::variant<ModelSpec, Graph>;
 const std::string& name_of(const Model& model);
 
@@ -31,26 +31,26 @@ struct PreparedRun {
   std::optional<CacheNeed> cache;
 };
 Result<PreparedRun> prepare(const Run& run);
-// ... of a forward graph that somebody else built (parallel/split.h): the optimizer updates one of `shards` of it.
+// ... for a forward graph built elsewhere (parallel/split.h): the optimizer updates one of `shards` of it.
 Result<PreparedRun> prepare(const Run& run, const Graph& forward, Count shards = 1);
 
-// The step an engine runs at start to see what it needs beside keys and values: `tokens` of prompts, in as many as the
-// model's positions ask for.
+// The step an engine runs at startup to measure its memory besides keys and values: `tokens` of prompts, in as many
+// prompts as the model's positions require.
 Workload profile_workload(const ModelSpec& model, Count tokens);
 
-// Whether an engine has the tower of a model on the card though nobody sends images.
+// Whether an engine keeps a model's tower on the card even if no images are sent.
 bool loads_tower(EngineKind engine);
 
 // What a model's tower adds to that step's need on one GPU: its weights, which vLLM and SGLang load with the text part,
 // and in vLLM's profile the pass over as many of the largest images as `tokens` hold, and what they become. `encoder`:
-// the rank's share of it. Nothing where the model has none.
+// the rank's share of it. Empty if the model has none.
 Status add_tower(MemoryNeed& need, const ModelSpec& model, const ModelSpec& encoder, const EngineOptions& engine,
                  Count tokens, const Gpu& gpu);
 
-// Whether the run's engine budgets its memory so: it serves text from text.
+// Whether the run's engine budgets its memory this way: it serves text from text.
 bool is_budgeted(const Run& run);
 
-// What a run keeps of a card, and what it may fill.
+// How much of a card's memory a run uses, and how much it may use.
 struct RunMemory {
   MemoryNeed need;
   Bytes usable;
@@ -58,7 +58,7 @@ struct RunMemory {
 };
 Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const Gpu& gpu);
 
-// What a context longer than the model was made for is worth saying; empty where it is not.
+// A note about a context longer than the model was made for; empty if there is nothing to say.
 std::string beyond_context(const Run& run);
 
 struct RunForecast {
@@ -73,13 +73,13 @@ struct RunForecast {
 Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
                                  const ModelSource* weights);
 
-// What most products of a run multiply: of a training, what its recipe casts to.
+// What most products of a run multiply: in training, what its recipe casts to.
 const Format& multiplied_format(const Run& run);
 
-// Dense peak of the format that products run in; 0 where the card has none.
+// Dense peak of the format that products run in; 0 if the card has none.
 OpsPerSecond dense_peak(const Gpu& gpu, const Format& format);
 
-// The most requests alike, or the longest context of each, that still fit; 0 where not even one does.
+// The most equal requests, or the longest context of each, that still fit; 0 if not even one does.
 struct Largest {
   Count batch = 0, length = 0;
   bool by_model = false;  // the length ends where the model's positions do, not the memory

@@ -22,15 +22,15 @@ double visible_share(const Gpu& gpu) {
 
 // What vLLM's profile run leaves of the usable share beside weights and cache, in published start-up logs of its V1
 // with Llama 3.1 8B (vocabulary 128256), kOtherGib included: 1.27 GiB on RTX A6000, 1.29 on RTX 3090, 1.34 on RTX 4090,
-// where it samples for 256 sequences; 2.24 GiB on H100, where it does for 1024. Hence 10 bytes a logit, and a part
-// whatever the model: compiled code's and libraries' workspaces.
+// where it samples for 256 sequences; 2.24 GiB on H100, where it does for 1024. Hence 10 bytes per logit, plus a part
+// independent of the model: workspaces of compiled code and libraries.
 
 // vLLM's default share is 0.9, captured graphs not counted, up to 0.20; since 0.21 it is 0.92 with an estimate of the
 // graphs (0.2 to 0.8 GiB) taken off: about the same cache.
 
 Count gib_of(const Gpu& gpu) { return static_cast<Count>(std::llround(in_gibibytes(gpu.dram.size))); }
 
-// vLLM's API server (vllm/engine/arg_utils.py, get_batch_defaults) by memory alone; what it makes of a card by its name
+// vLLM's API server (vllm/engine/arg_utils.py, get_batch_defaults) by memory alone; what it derives from a card's name
 // is in the card's description.
 Gpu::BatchLimits vllm_limits(const Gpu& gpu) {
   if (gpu.vllm_limits) return *gpu.vllm_limits;

@@ -1,4 +1,4 @@
-// How engines that serve divide a card's memory: the one arithmetic behind `memory`, `predict`, `simulate` and `plan`.
+// How serving engines divide a card's memory: the common arithmetic behind `memory`, `predict`, `simulate` and `plan`.
 #pragma once
 
 #include "engine/engine.h"
@@ -10,22 +10,22 @@ namespace tilecast {
 // Memory of a card that a program sees, a little less than its nominal size.
 Bytes visible_memory(const Gpu& gpu);
 
-// Memory that a run may fill where no engine budgets it: all that is visible, less the driver's context; an engine that
-// serves keeps a tenth free.
+// Memory that a run may fill if no engine budgets it: all that is visible, less the driver's context; a serving engine
+// keeps a tenth free.
 Bytes usable_memory(const Gpu& gpu, EngineKind engine);
 
-// What an engine takes at most into a step.
+// The most an engine takes into a step.
 struct ServingLimits {
   Count sequences = 0, tokens = 0;
   Count chunk = 0;  // SGLang's chunked_prefill_size; 0 elsewhere
 };
-// As the engine sets them when it is not told otherwise.
+// The engine's defaults.
 ServingLimits default_limits(EngineKind engine, const Gpu& gpu);
 // Tokens of the step that an engine profiles its memory with.
 Count profile_tokens(EngineKind engine, const ServingLimits& limits);
 Count default_block_tokens(EngineKind engine);
 
-// How the engine divides a card's memory; every figure of one GPU.
+// How the engine divides a card's memory; all figures are per GPU.
 struct CacheBudget {
   Bytes visible;  // of the card, to a program
   Bytes usable;   // the share the engine may fill
@@ -37,20 +37,21 @@ struct CacheBudget {
 };
 
 // `profile`: the need of a step of `profile_tokens`, on this GPU. `fraction`: gpu_memory_utilization,
-// mem_fraction_static, free_gpu_memory_fraction; 0: the engine's default. Blocks are left to whoever knows their size.
+// mem_fraction_static, free_gpu_memory_fraction; 0: the engine's default. Blocks are left to the code that knows their
+// size.
 CacheBudget cache_budget(EngineKind engine, const Gpu& gpu, const ServingLimits& limits, const MemoryNeed& profile,
                          Count vocabulary, double fraction = 0);
 
-// A step's need beside a budget: weights, activations and what the driver keeps as the engine sets them aside, keys and
-// values as the step has them; and the memory that all of it may fill.
+// A step's need compared with a budget: weights, activations and what the driver keeps as the engine sets them aside,
+// keys and values as the step has them; and the memory that all of it may fill.
 struct BudgetedNeed {
   MemoryNeed need;
   Bytes usable;
 };
 BudgetedNeed beside_budget(const MemoryNeed& step, const CacheBudget& budget);
 
-// Tokens, in whole blocks, whose keys and values `room` holds. 0 where a request keeps a state or a window of its own:
-// what fits depends on the requests then.
+// Tokens, in whole blocks, whose keys and values `room` holds. 0 if a request keeps its own state or window: then what
+// fits depends on the requests.
 Count tokens_in(Bytes room, const CacheNeed& need, const Precision& precision, Count block_tokens);
 
 }  // namespace tilecast

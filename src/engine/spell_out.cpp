@@ -25,7 +25,7 @@ namespace tilecast {
 namespace {
 
 // LlamaRMSNorm: square, mean, epsilon and inverse root, scale, weight; in low precision cast to fp32 and back.
-// A row's scale and the weights are broadcast, so that neither product is contiguous; of a single row, weights are.
+// A row's scale and the weights are broadcast, so neither product is contiguous; for a single row, the weights are.
 void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& norm, bool cast) {
   const Count elements = norm.rows * norm.cols;
   const auto full = [&](int tensor) {
@@ -47,7 +47,7 @@ void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& nor
   if (norm.rows > 1) out.last().walk = TorchWalk::strided;
 }
 
-// One token a sequence: views with heads and tokens swapped are contiguous all the same.
+// One token per sequence: views with heads and tokens swapped are still contiguous.
 bool decodes_one(const Section& section) {
   return std::any_of(section.operators.begin(), section.operators.end(), [](const Operator& op) {
     const auto* a = op.shape.get_if<AttentionDecode>();
@@ -55,7 +55,7 @@ bool decodes_one(const Section& section) {
   });
 }
 
-// Halves of x in fp32 times cosines and sines, their differences and sums side by side: Meta's way, by hand.
+// Halves of x in fp32 times cosines and sines, their differences and sums concatenated: Meta's form, by hand.
 int spell_wide_rotation(SectionRewriter& out, const std::string& name, int x, Count elements) {
   const auto wide = [&](TorchWalk walk, int tensor) {
     out.in_full_precision();
@@ -158,7 +158,7 @@ int with_dropout(SectionRewriter& out, const std::string& name, int x) {
   return y;
 }
 
-// Scores, mask, softmax and the weighted sum, each a kernel of its own.
+// Scores, mask, softmax and the weighted sum, each a separate kernel.
 void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a,
                      const SpellingOptions& options) {
   const Count groups = a.batch * a.heads, scores = groups * a.q_len * a.kv_len;
@@ -186,7 +186,7 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   int s = out.add(op.name + ".scores", product, {q, k}, scores);
   if (op.spelling == Spelling::masked_where || op.spelling == Spelling::masked_add)
     s = out.pointwise(op.name + ".scale", PointwiseOp::div, {s}, scores);
-  // T5's bias is as large as the scores; masks are read again and again from the cache.
+  // T5's bias is as large as the scores; masks are read repeatedly from the cache.
   const Count read = op.spelling == Spelling::unscaled ? 2 : 1;
   s = out.add(op.name + ".mask", elementwise(PointwiseOp::add, read, scores), {s}, scores);
   if (op.spelling == Spelling::clamped) s = out.pointwise(op.name + ".clamp", PointwiseOp::relu, {s}, scores);
@@ -201,7 +201,7 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   out.finish(op, ".contiguous", copy_of(result), {y});
 }
 
-// What scaled_dot_product_attention does where none of its fused kernels takes the mask
+// What scaled_dot_product_attention does if none of its fused kernels supports the mask
 // (_scaled_dot_product_attention_math): all in fp32, queries and keys scaled by the root each, a softmax that looks for
 // rows without any key (_safe_softmax). Kernels as profiled of T5 on an H200 (h200_steps_kernels.csv.gz).
 void spell_math_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a, bool cast) {
@@ -342,9 +342,9 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
   out.keep(op);
 }
 
-// Encoders that add positions to what a convolution left go on with its layout, channels before tokens: a sum's result is
-// laid out as its first operand is, so each sum of the stream reads the block's result across, and each norm copies what it
-// reads into order first. Models that put a class token in front make their stream contiguous with it.
+// Encoders that add positions to what a convolution left go on with its layout, channels before tokens: a sum's result
+// is laid out as its first operand is, so each sum of the stream reads the block's result across, and each norm copies
+// what it reads into order first. Models that put a class token in front make their stream contiguous with it.
 bool is_front_end(const Section& section, std::string_view name) {
   return section.part.kind == SectionKind::front_end && section.name == name;
 }
@@ -355,8 +355,7 @@ bool hears(const Graph& graph) {
 bool follows_convolutions(const Graph& graph) {
   const auto concatenates = [](const Operator& op) { return op.shape.is<Copy>(); };
   return hears(graph) || std::any_of(graph.sections.begin(), graph.sections.end(), [&](const Section& s) {
-           return is_front_end(s, "patches") &&
-                  std::none_of(s.operators.begin(), s.operators.end(), concatenates);
+           return is_front_end(s, "patches") && std::none_of(s.operators.begin(), s.operators.end(), concatenates);
          });
 }
 

@@ -24,7 +24,7 @@ using namespace constants;
 
 namespace {
 
-// A call's widths in seconds to one side: what it shares with all others, and what is left.
+// A call's widths in seconds to one side: what it shares with all others, and the rest.
 struct Reach {
   double shared = 0, rest = 0;
 };
@@ -56,7 +56,7 @@ Seconds joint_reach(const Program& program, const std::vector<CallForecast>& cal
   return seconds(std::sqrt(common * common + rest));
 }
 
-// Methods that say a time and no more.
+// Methods that give only a time.
 bool is_exact(const std::vector<CallForecast>& calls) {
   return std::all_of(calls.begin(), calls.end(),
                      [](const CallForecast& c) { return !(c.interval.low < c.interval.high); });
@@ -99,8 +99,8 @@ void set_work(CallForecast& call, const Estimate& e) {
   call.work.fixed = call.unheated - slowed * scale;
 }
 
-// Steps follow each other, so the card is warm: its clock is what the average power of a step leaves. What each kernel
-// does at the clock takes the longer for it, unless it had fallen that far by itself.
+// Steps follow one another, so the card is warm: its clock is what the average power of a step allows. What each kernel
+// does at that clock takes correspondingly longer, unless the kernel alone had slowed the clock that far.
 void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
   const PowerLaw law = power_law(gpu);
   PowerWork all;
@@ -116,8 +116,8 @@ void warm_up(ProgramForecast& step, const Program& program, const Gpu& gpu) {
   }
 }
 
-// What a kernel takes at most by another that does all of its work and more; nothing where there is none such.
-// - A window leaves keys out, so decoding takes hardly longer with it than without: at most 1.25 times where both were
+// An upper limit on a kernel's time from another kernel that does all of its work and more; empty if there is none.
+// - A window leaves out keys, so decoding with one takes hardly longer than without: at most 1.25 times where both were
 //   measured (H100 and H200; AIConfigurator's generation_attention, vLLM, window 128). Of cards without a measured
 //   window the learned part asks for several times as much.
 // - A product whose scales are fixed spares the passes that find scales and quantise. Engines were measured with those;
@@ -164,7 +164,8 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   RunAs as{call.kernel, call.context};
   const ChosenPath path = call.narrow ? narrow_path(gpu, call.kernel) : path_on(gpu, call.kernel, call.context.engine);
   as.kernel.format = path.format;
-  // Who wrote the input quantised it already; another engine's product is timed with its own way of doing that.
+  // The kernel that wrote the input has already quantised it; another engine's product is timed with its own
+  // quantisation.
   const bool elsewhere = call.kernel.shape.is<Gemm>() && path.engine != call.context.engine;
   if (call.kernel.format.quantise == Quantise::none && !elsewhere) as.kernel.format.quantise = Quantise::none;
   as.context.engine = path.engine;
@@ -187,7 +188,7 @@ struct Pricing {
   Wanted wanted = Wanted::all;
 };
 
-// One call on a card that the rest of its step leaves cool. Errors name it.
+// One call on a card that the rest of its step leaves cool. Errors name the call.
 Result<CallForecast> forecast_call(const KernelCall& call, const Pricing& p) {
   if (call.turns && multiplies_any_layout(p.gpu)) return CallForecast{};  // nothing to transpose for
   const RunAs as = run_as(call, p.gpu, p.rocm_2024);
@@ -205,14 +206,14 @@ Result<CallForecast> forecast_call(const KernelCall& call, const Pricing& p) {
   if (p.rocm_2024) latency = std::max(latency, untuned_product(call.kernel, p.gpu));
   const double longer = e.latency > seconds(0) ? latency / e.latency : 1;
   const Interval interval{e.interval.low * longer, e.interval.high * longer};
-  // A well-tuned kernel is none of the older ones that `longer` stands for.
+  // A well-tuned kernel is not one of the older ones that `longer` stands for.
   CallForecast forecast{latency, interval, e.ceiling, e.bound, e.limited_by, e.seen,
                         latency, {},       1,         moved,   e.shared,     as.kernel.format.name};
   set_work(forecast, e);
   return forecast;
 }
 
-// All that a call's cost depends on beside the GPU and the method.
+// Everything a call's cost depends on besides the GPU and the method.
 std::string cost_key(const KernelCall& call, const Program& program) {
   const Format& f = call.kernel.format;
   const Context& c = call.context;

@@ -42,24 +42,24 @@ struct ProgramForecast {
 Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Count sequences, Method method,
                                       const ModelSource* weights);
 
-// What a call takes of a step, whatever the rest of it: of CallForecast the fields of the same names.
+// What a call contributes to a step, independent of the rest: the fields of the same names in CallForecast.
 struct CallCost {
   Seconds unheated;
   PowerWork work;
   double clock = 1;
 };
-// Costs by kernel, of calls on one GPU by one method: many steps, layouts and formats have most kernels in common.
+// Costs by kernel, for calls on one GPU by one method: many steps, layouts and formats share most kernels.
 using KnownCosts = std::unordered_map<std::string, CallCost>;
-// One for each call of the program; intervals and ceilings are not worked out. Looked up in `known` first and added to
-// it, where it is given.
+// One for each call of the program, without intervals and ceilings. Looked up in `known` first and added to it, if
+// given.
 Result<std::vector<CallCost>> call_costs(const Program& program, const Gpu& gpu, Method method,
                                          const ModelSource* weights, KnownCosts* known = nullptr);
 
-// The interval of a sum whose parts err together: what kernels share of a card, a source and a protocol adds up, the
-// rest is joined by how much it is alike within a family and between families (docs/method.md).
+// The interval of a sum whose parts err together: what kernels share through a card, a source and a protocol adds up;
+// the rest is joined by its correlation within a family and between families (docs/method.md).
 Interval interval_of_sum(const Program& program, const std::vector<CallForecast>& calls, Seconds sum);
 
-// The step's intervals from its calls' (gpu, host and total are known); `between` stands between steps.
+// The step's intervals from its calls' (gpu, host and total are known); `between` lies between steps.
 void add_interval(ProgramForecast& step, const Program& program, Seconds between);
 
 }  // namespace tilecast

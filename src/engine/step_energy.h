@@ -1,4 +1,4 @@
-// What a step takes of the wall socket, as far as the GPU goes.
+// The energy a step draws, as far as the GPU is concerned.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace tilecast {
 
-// Joules of a step among others like it: its kernels at the clock that the power limit leaves, and what the card draws
-// idle for as long. Nothing where no card of the vendor was metered, or the kernels' work is not known.
+// Joules of a step among others like it: its kernels at the clock that the power limit allows, plus the card's idle
+// draw over the same time. Empty if no card of the vendor was metered, or the kernels' work is unknown.
 std::optional<double> joules_of_step(const Program& program, const ProgramForecast& step, const Gpu& gpu);
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-// A step's time by whatever its kernels are grouped by, and what most of it has in common.
+// A step's time by any grouping of its kernels, and what most of it has in common.
 #pragma once
 
 #include <functional>
@@ -16,18 +16,18 @@ struct StepPart {
   Seconds time, bound;
   Count launches = 0;
   std::map<Resource, Seconds> limits;  // the time that each holds back
-  // What holds back most of it; nothing where nothing runs.
+  // What limits most of it; empty if nothing runs.
   std::optional<Resource> limited_by() const;
 };
 
 // In the order in which the groups first appear.
 std::vector<StepPart> step_parts(const Program& program, const ProgramForecast& step,
                                  const std::function<std::string(const KernelCall&)>& group);
-// By class of operator, kernels that nothing is known of apart.
+// By class of operator, with unknown kernels separate.
 std::vector<StepPart> step_classes(const Program& program, const ProgramForecast& step);
 StepPart whole_step(const Program& program, const ProgramForecast& step);
 
-// How the card stands to the kernels that take the time: of more than half of it, the weakest claim.
+// How well the kernels that take the time are known on the card: the weakest level over more than half of it.
 Seen seen_of(const Program& program, const ProgramForecast& step);
 
 }  // namespace tilecast

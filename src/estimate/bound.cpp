@@ -34,9 +34,10 @@ ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& 
   at(times, Resource::l2) = through_l2 / gpu.l2_peak(clock);
   at(times, Resource::dram) = least.total() / gpu.dram.bandwidth;
 
-  // An even share is not the busiest SM's share. Of equal tasks some SM runs the rounded-up number; unequal ones can be
-  // dealt out in ways a simulation does not foresee, so there only the heaviest single task is certain. Vector and
-  // special-function operations of a plan are counted from source, not from the instructions, so they raise nothing.
+  // An even share is not the busiest SM's share. With equal tasks, some SM runs the rounded-up number; unequal ones can
+  // be distributed in ways a simulation does not foresee, so there only the heaviest single task is certain. Vector and
+  // special-function operations of a plan are counted from source, not from the instructions, so they do not raise the
+  // bound.
   if (launch.plan_known && !launch.tasks.empty()) {
     const auto raise = [&](Resource r, double amount, double rate) {
       at(times, r) = std::max(at(times, r), on_sm(amount, rate, clock));

@@ -1,12 +1,12 @@
-// The bound: no real execution of the launch is faster.
+// The bound: no real execution of the launch can be faster.
 #pragma once
 
 #include "estimate/estimate.h"
 
 namespace tilecast {
 
-// Each resource's time for what cannot be avoided, at the highest clock and peak bandwidths, without any launch floor.
-// Where the plan is known its busiest SM counts too. The bound is the largest entry.
+// Each resource's time for the unavoidable work, at the highest clock and peak bandwidths, without any launch floor. If
+// the plan is known, its busiest SM counts too. The bound is the largest entry.
 ResourceTimes peak_times(const Launch& launch, const Load& load, const Traffic& least, const Gpu& gpu,
                          Given given = Given::shape);
 

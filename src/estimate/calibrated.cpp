@@ -39,7 +39,7 @@ CalibrationStanding calibration_standing(const Calibration* calibration, std::st
 
 namespace {
 
-// Rows of operands that 16-byte accesses do not divide run other kernels: cuBLAS has some for even numbers of elements
+// Operands whose rows are not a multiple of 16 bytes run other kernels: cuBLAS has some for even numbers of elements
 // and some for odd ones.
 std::string_view alignment_of(Count n, Count k) {
   if (n % 2 != 0 || k % 2 != 0) return "|odd";

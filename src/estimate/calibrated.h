@@ -3,8 +3,8 @@
 //   t' = t * tuned(terms, rates of the card) / tuned(terms, rates) * exp(offset + sum of near points),  never below the
 //   bound
 //
-// t is the forecast of the shipped weights, whose forests stay as they are. The card's factors act on the times of its
-// parts, so that what products taught about DRAM helps norms too.
+// t is the forecast of the shipped weights, whose forests are unchanged. The card's factors act on the times of its
+// parts, so what products reveal about DRAM helps norms too.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace tilecast {
 
-// A calibration's part that concerns one family and kernel source, looked up once for many kernels. Empty: none.
+// The part of a calibration for one family and kernel source, looked up once for many kernels. Empty: none.
 struct CalibrationStanding {
   const FamilyCalibration* family = nullptr;  // null: no row of the family; the card's factors alone
   CardFactors factors{};
@@ -27,19 +27,20 @@ struct CalibrationStanding {
 CalibrationStanding calibration_standing(const Calibration* calibration, std::string_view key,
                                          std::string_view variant);
 
-// What of a kernel has no scale: "pytorch/torch|graph|cold|backward". Engine and kernel before the first bar are its
-// source.
+// The categorical properties of a kernel: "pytorch/torch|graph|cold|backward". Engine and kernel before the first bar
+// are its source.
 std::string calibration_variant(const Kernel& kernel, const Context& context);
 std::string_view variant_source(std::string_view variant);
 bool is_eager(std::string_view variant);
 
-// The rates with a card's factors on them.
+// The rates with a card's factors applied.
 TunedRates with_factors(const TunedRates& rates, const CardFactors& factors);
 
-// A kernel's place: its features on scales of which one is about as far as forecasts' errors stay alike.
+// A kernel's position: its features, scaled so that one unit is about the distance over which forecast errors stay
+// similar.
 CalibrationPlace calibration_place(const Features& relative, Seconds base);
 
-// How much two rows have in common: 1 at the same place and of the same variant.
+// How much two rows have in common: 1 at the same position and in the same variant.
 double likeness(const CalibrationPlace& a, std::string_view variant_a, const CalibrationPlace& b,
                 std::string_view variant_b, double reach);
 

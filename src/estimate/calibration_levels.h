@@ -1,4 +1,5 @@
-// Which offsets of a family concern a row: those of its kernel source, of load that lasts with that source, of its variant.
+// Which offsets of a family apply to a row: those of its kernel source, of sustained load with that source, of its
+// variant.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace tilecast {
 
-// From the most general on. "pytorch/cublas|graph|cold|sustained": also "pytorch/cublas|sustained", so that what a cold
-// kernel showed under load is known of a warm one.
+// From the most general on. "pytorch/cublas|graph|cold|sustained" also gives "pytorch/cublas|sustained", so what a cold
+// kernel showed under load also applies to a warm one.
 std::vector<std::string> variant_levels(std::string_view variant);
 bool is_sustained(std::string_view variant);
 

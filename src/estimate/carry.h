@@ -1,9 +1,9 @@
-// How much of what was learned holds on a card that nobody measured.
+// How much of what was learned holds on an unmeasured card.
 //
-// Residuals of one card are partly its kind's and partly its own. Training finds out which: it leaves every card, and
-// every architecture, out in turn, and asks what share of the correction would have served the card left out best
-// (lab/train/carry.h). The rest of an unseen card's forecast is the physics'. A share is found for cards as like each
-// other as two memory sizes of one chip, and one for cards of other chips; in between, likeness decides.
+// A card's residuals are partly typical of its kind and partly its own. Training finds out which: it leaves out every
+// card, and every architecture, in turn, and asks what share of the correction would have served the left-out card best
+// (lab/train/carry.h). The rest of an unseen card's forecast comes from the physics. One share is found for cards as
+// similar as two memory sizes of one chip, and one for cards of other chips; in between, similarity interpolates.
 #pragma once
 
 #include "gpu/gpu.h"
@@ -13,7 +13,7 @@ namespace tilecast {
 // Shares of the logarithm of the correction.
 struct Carry {
   float near = 1, far = 1;
-  // `likeness`: of the card and the most alike one that was seen.
+  // `likeness`: between the card and the most similar seen one.
   float share(double likeness) const { return far + (near - far) * static_cast<float>(likeness); }
 };
 

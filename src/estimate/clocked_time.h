@@ -1,5 +1,5 @@
-// A time that follows the SMs' clock in part: with the clock twice as high, what computes takes half as long and what
-// waits for memory as long as before.
+// A time that partly follows the SMs' clock: at twice the clock, computation takes half as long and waiting for memory
+// as long as before.
 #pragma once
 
 #include "support/arithmetic.h"
@@ -8,7 +8,7 @@ namespace tilecast {
 
 struct ClockedTime {
   double time = 0;
-  double share = 0;  // -d log time / d log clock: 1 where all of it follows the clock, 0 where nothing does
+  double share = 0;  // -d log time / d log clock: 1 if all of it follows the clock, 0 if nothing does
   double bend = 0;   // d share / d log clock: a faster clock leaves less that follows it
 };
 

@@ -41,7 +41,7 @@ constexpr MainLoop loop_of(Character character) {
   return MainLoop::stream;
 }
 
-// The load of an SM if all had the same.
+// The load of an SM if all SMs had the same.
 Load evened(Load load, const Launch& launch, const Gpu& gpu) {
   double steps = 0;
   for (const TaskGroup& group : launch.tasks) steps += group.steps * static_cast<double>(group.count);
@@ -62,13 +62,13 @@ Physics physics_of(const Gpu& gpu, const Simplified& simplified) {
   return physics;
 }
 
-// Whether the plan takes more for granted than its shape says.
+// Whether the plan assumes more than its shape says.
 bool assumes(const Launch& launch) {
   return std::any_of(launch.operands.begin(), launch.operands.end(),
                      [](const Operand& operand) { return operand.assumed.has_value(); });
 }
 
-// At a share of the highest clock: all but DRAM follows it, and a stream's round trips, which wires decide.
+// At a share of the highest clock: everything follows it except DRAM and a stream's round trips, which depend on wires.
 ResourceTimes at_clock(ResourceTimes times, const Launch& launch, double clock) {
   for (std::size_t i = 0; i < times.size(); ++i) {
     const bool fixed = i == static_cast<std::size_t>(Resource::dram) ||
@@ -78,7 +78,7 @@ ResourceTimes at_clock(ResourceTimes times, const Launch& launch, double clock) 
   return times;
 }
 
-// A main loop's time by clock. All but DRAM follows it, so that the rest is joined once.
+// A main loop's time by clock. Everything but DRAM follows it, so the rest is joined once.
 struct LoopTime {
   static constexpr bool kSmooth = true;
   double on_chip, dram, exponent;
@@ -88,7 +88,7 @@ struct LoopTime {
     on_chip = join_parts(rest, true, overlap);
   }
   ClockedTime operator()(double clock) const { return p_norm({on_chip / clock, 1}, {dram, 0}, exponent); }
-  // Not above zero where DRAM alone takes as long.
+  // Not above zero if DRAM alone takes as long.
   double clock_for(double time) const {
     if (!(time > dram)) return 0;
     const double part = dram > 0 ? plain_power(1 - plain_power(dram / time, exponent), -1 / exponent) : 1;
@@ -97,7 +97,8 @@ struct LoopTime {
   double clocked() const { return on_chip; }
 };
 
-// A stream's: its round trips do not follow the clock either, and whether L2 or DRAM is the longer may change with it.
+// A stream's time by clock: its round trips do not follow the clock either, and whether L2 or DRAM takes longer may
+// change with it.
 struct StreamTime {
   static constexpr bool kSmooth = false;
   LaunchParts parts;
@@ -112,7 +113,7 @@ struct StreamTime {
   }
 };
 
-// A launch at the clock that power leaves it.
+// A launch at the clock that power allows.
 struct Clocked {
   double clock = 1;
   Seconds at_highest;  // its time if nothing held it back
@@ -133,7 +134,7 @@ Clocked clocked(PowerWork& work, const LaunchParts& parts, const Launch& launch,
   Clocked found = has_main_loop(launch)
                       ? clocked(work, LoopTime(parts, exponent), physics.power, run)
                       : clocked(work, StreamTime{parts, exponent, physics.overlap.stream}, physics.power, run);
-  // Products of fp64 do not fill the tensor pipes, and run at whatever clock power leaves.
+  // Products of fp64 do not fill the tensor pipes, and run at whatever clock power allows.
   const bool tensor = launch.math.pipe == Pipe::tensor && launch.math.input != DType::fp64;
   if (tensor && launch.total().tensor > ops(0)) found.clock = std::min(found.clock, physics.power.tensor_clock);
   return found;
@@ -195,7 +196,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       e.latency = largest(e.achieved);
       e.limited_by = largest_resource(e.achieved);
     } else {
-      // Kernels after the first in a graph start while the one before drains.
+      // Kernels after the first in a graph start while the previous one drains.
       const Seconds floor =
           launch_floor(physics, plan.launches[i], context.runtime) * (i == 0 ? 1.0 : physics.follower_floor);
       const Resource busiest = largest_resource(e.achieved);

@@ -11,13 +11,13 @@
 namespace tilecast {
 namespace {
 
-// log2 kept inside what the learner's bins should spend themselves on.
+// log2, clamped to the range on which the learner's bins are best spent.
 float log_ratio(double value, double least = -14, double most = 14) {
   if (!(value > 0)) return static_cast<float>(least);
   return std::clamp(std::log2(static_cast<float>(value)), static_cast<float>(least), static_cast<float>(most));
 }
 
-// The same of a whole number, which is small more often than not.
+// The same for a whole number, which is usually small.
 float log_count(Count n, double least = -14) {
   constexpr std::size_t kSmall = 512;
   static const std::array<float, kSmall> logs = [] {
@@ -29,10 +29,11 @@ float log_count(Count n, double least = -14) {
   return n < Count{kSmall} ? logs[static_cast<std::size_t>(n)] : log_ratio(static_cast<double>(n), least);
 }
 
-// Times far below a microsecond's thousandth say no more than "none".
+// Times far below a thousandth of a microsecond mean no more than "none".
 float log_time(Seconds t) { return log_ratio(in_microseconds(t), -40, 40); }
 
-// Calls use(position, name, member) for the fields that are features: what names them and what fills them must agree.
+// Calls use(position, name, member) for the fields that are features: the code that names them and the code that fills
+// them must agree.
 template <class Use>
 void for_each_shape_feature(const Shape& shape, Use use) {
   visit(
@@ -187,7 +188,7 @@ Features relative_features(const Features& raw, Seconds base, float source_code,
   Features f = raw;
   const auto log_base = std::log2(static_cast<float>(in_microseconds(base)));
   for (float& time : f.times()) time = std::clamp(time - log_base, -10.0f, 2.0f);  // a resource may be negligible
-  // The bound and the main launch are within sight of the base.
+  // The bound and the main launch are close to the base.
   f[Feature::bound_time] = std::clamp(raw[Feature::bound_time] - log_base, -12.0f, 1.0f);
   f[Feature::main_launch_time] = std::clamp(raw[Feature::main_launch_time] - log_base, -6.0f, 1.0f);
   f[Feature::source_code] = source_code;

@@ -1,11 +1,11 @@
-// What the learned part sees of a forecast: dimensionless quantities only.
+// What the learned part sees of a forecast: only dimensionless quantities.
 //
 // Shares of the analytic forecast's own terms, the schedule, padding, cache pressure, and the logarithms of the shape's
-// dimensions; no raw times, rates or sizes of the GPU, so that a card cannot be recognised by them.
+// dimensions; no raw times, rates or sizes of the GPU, so they cannot identify a card.
 //
-// Features are known by name. Their order is what trees are grown on, so a weight file keeps the names it was trained
-// with (estimate/feature_schema.h) and is refused by a program that has others. A feature that comes to mean something
-// else therefore needs another name too.
+// Features are identified by name. Trees are grown on their order, so a weight file keeps the names it was trained with
+// (estimate/feature_schema.h) and is rejected by a program with different ones. A feature whose meaning changes
+// therefore needs a new name too.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace tilecast {
 
-inline constexpr int kShapeFeatures = 10;  // the first so many numeric fields of the family
+inline constexpr int kShapeFeatures = 10;  // the first this many numeric fields of the family
 
 enum class Feature : std::uint8_t {
   // Logarithms of the forecast's own times, taken relative to the base.
@@ -75,7 +75,7 @@ class Features {
  public:
   float& operator[](Feature feature) { return values_[index_of(feature)]; }
   float operator[](Feature feature) const { return values_[index_of(feature)]; }
-  // Those of the shape, in the order of its fields; zero where the family has fewer.
+  // Those of the shape, in the order of its fields; zero if the family has fewer.
   std::span<float, kShapeFeatures> shape() { return std::span(values_).subspan<kShapeBegin, kShapeFeatures>(); }
   std::span<const float, kShapeFeatures> shape() const {
     return std::span(values_).subspan<kShapeBegin, kShapeFeatures>();
@@ -90,19 +90,19 @@ class Features {
   std::array<float, kFeatureCount> values_{};
 };
 
-// The fields of a family that are features, in their order, with how each is seen: "log2(m)", "backward",
+// The fields of a family that are features, in order, with how each is seen: "log2(m)", "backward",
 // "layout{tn|nn|nt|tt}". At most kShapeFeatures.
 std::vector<std::string> shape_feature_names(const Shape& shape);
 
-// How well a card is known, as Feature::card tells it: its number among the seen ones, or one of these.
+// How well a card is known, as given by Feature::card: its number among the seen ones, or one of these.
 inline constexpr float kNothingSeen = -1, kSiblingSeen = -2;
 
-// What does not depend on what training found: times as log2 of microseconds, the rest as it will be.
+// What does not depend on training: times as log2 of microseconds, the rest in final form.
 Features raw_features(const Kernel& kernel, const Plan& plan, const Estimate& estimate, const Gpu& gpu,
                       const Context& context);
 
-// The features the forests see. `base` is the time the residual is taken of. `source_code` orders kernel sources by how
-// far their rows lie from the analytic forecast. `card` and `source_index` are for the forests that may know
+// The features the forests see. `base` is the time that residuals are relative to. `source_code` orders kernel sources
+// by how far their rows lie from the analytic forecast. `card` and `source_index` are for the forests that may know
 // them.
 Features relative_features(const Features& raw, Seconds base, float source_code, float card, float source_index);
 

@@ -18,7 +18,7 @@ double efficiency_of(const Launch& launch, const Physics& physics) {
     case Character::product:
       return launch.math.pipe == Pipe::vector ? physics.simt_efficiency : physics.product_efficiency;
     case Character::attention:
-      // Steps that are clocks of the pipes hold what the softmax keeps the products from.
+      // Steps given in clocks of the pipes include the time for which softmax delays the products.
       return launch.serial_steps ? physics.product_efficiency : physics.attention_efficiency;
     case Character::scan: return physics.attention_efficiency;
     case Character::streaming:
@@ -41,12 +41,11 @@ double overlap_exponent(const Launch& launch, const Overlap& overlap) {
 
 namespace {
 
-// What the busiest SM waits for and nothing hides: its tasks' dependent steps, as many tasks side by side as are
-// resident.
+// The exposed waits of the busiest SM: its tasks' dependent steps, with as many concurrent tasks as are resident.
 Seconds waiting_time(const Launch& launch, const Load& load, double missed, const Gpu& gpu, const Physics& physics) {
   const double tasks = std::max<double>(1, static_cast<double>(load.tasks_busiest));
   const double steps = load.steps_busiest / std::min<double>(load.occupancy, tasks);
-  // Attention's CTAs wait each for their own keys: a last round that is part empty takes as long as a full one.
+  // Attention's CTAs each wait for their own keys: a partly empty last round takes as long as a full one.
   if (launch.character == Character::attention) {
     if (launch.serial_steps) return seconds(load.steps_busiest * physics.step_clocks / gpu.clock.max.base());
     const double rounds = std::ceil(tasks / load.occupancy);
@@ -56,7 +55,7 @@ Seconds waiting_time(const Launch& launch, const Load& load, double missed, cons
   return steps * (physics.l2_latency + (physics.dram_latency - physics.l2_latency) * missed);
 }
 
-// A scan's CTAs side by side ask for the same tiles at the same time, and all wait as long as the first.
+// A scan's concurrent CTAs request the same tiles at the same time, and all wait as long as the first.
 Bytes read_once(const Launch& launch) {
   Bytes sum{};
   for (const Operand& operand : launch.operands)
@@ -72,8 +71,8 @@ Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, co
   return seconds((clocks + launch.joining_clocks) / gpu.clock.max.base());
 }
 
-// Bytes a clock of shared memory serves, over its data sheet's. Products are built around it: their tiles are sized so
-// that it keeps up, and asynchronous tensor pipes (wgmma, tcgen05) read operands once for several multipliers.
+// Bytes per clock that shared memory serves, relative to the data sheet. Products are built around it: their tiles are
+// sized so that it keeps up, and asynchronous tensor pipes (wgmma, tcgen05) read operands once for several multipliers.
 double shared_reuse(const Launch& launch, const Gpu& gpu, const Physics& physics) {
   if (launch.character == Character::attention) return kAttentionSharedShare;
   if (launch.character != Character::product) return physics.vector_efficiency;
@@ -130,7 +129,7 @@ double math_time(const ResourceTimes& times, Character character, const Overlap&
   const double tensor = of(times, Resource::tensor), vector = of(times, Resource::vector);
   const double shared = of(times, Resource::shared);
   const double pipes = in_turn ? tensor + vector + shared : std::max({tensor, vector, shared});
-  // exp and the products of attention wait for each other in part; elsewhere the special-function pipe hides.
+  // Attention's exponentials and products partly wait for each other; elsewhere the special-function pipe is hidden.
   const double p = character == Character::attention ? overlap.attention_exp : overlap.exp;
   return p_norm(pipes, of(times, Resource::xu), p);
 }

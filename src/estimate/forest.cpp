@@ -9,11 +9,11 @@ namespace tilecast {
 namespace {
 
 constexpr std::size_t kMostFeatures = 64;
-// Rows walked together. A tree's leaves are fetched once for all of them, and their bins still lie in L1.
+// Rows processed together. A tree's leaves are fetched once for all of them, and their bins are still in L1.
 constexpr std::size_t kBlock = 256;
 constexpr std::size_t kBinned = 64;  // rows binned together, while their features lie in L1
 
-// How many borders lie below a value, without a branch: halves what is left as often as the borders need.
+// How many borders lie below a value, without a branch: halves the remaining range as often as needed.
 std::uint8_t bin_among(std::span<const float> borders, float value) {
   const float* at = borders.data();
   std::size_t left = borders.size();
@@ -28,7 +28,7 @@ std::uint8_t bin_among(std::span<const float> borders, float value) {
 using Floats [[gnu::vector_size(16)]] = float;
 using Ints [[gnu::vector_size(16)]] = std::int32_t;
 
-// The same for many values of one feature, in two looks that do not wait for each other's loads: among every eighth
+// The same for many values of one feature, in two lookups that do not wait for each other's loads: among every eighth
 // border, then among the eight from there on.
 class Ladder {
  public:
@@ -75,9 +75,7 @@ Forest Forest::first(std::size_t trees) const {
                 {trees_.begin(), trees_.begin() + static_cast<std::ptrdiff_t>(std::min(trees, trees_.size()))});
 }
 
-std::uint8_t Forest::bin(std::size_t feature, float value) const {
-  return bin_among(borders_[feature], value);
-}
+std::uint8_t Forest::bin(std::size_t feature, float value) const { return bin_among(borders_[feature], value); }
 
 namespace {
 
@@ -109,10 +107,11 @@ void find_leaves(const Forest::Tree& tree, const Block& bins, std::size_t vector
 }
 
 // Trees whose leaves are added together: a sum is then loaded and stored once for all of them. The order of additions
-// stays that of the trees, so the sums do too, to the bit.
+// stays that of the trees, so the sums are the same to the bit.
 constexpr std::size_t kTogether = 4;
 
-// All trees over one block of binned rows. Rows beyond those asked for are worked on too: whole vectors, no remainder.
+// All trees over one block of binned rows. Rows beyond the requested ones are processed too: whole vectors, no
+// remainder.
 void walk(std::span<const Forest::Tree> trees, const Block& bins, std::size_t vectors, float* sums) {
   std::array<Leaves, kTogether> leaves;
   const std::size_t rows = vectors * sizeof(Bins);

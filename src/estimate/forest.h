@@ -1,7 +1,7 @@
 // Boosted oblivious trees: every level of a tree asks one question of all rows, so a tree is `depth` comparisons and
-// one look-up, without a branch. Small, fast, and hard to overfit with: what corrects the analytic forecast.
+// one look-up, without a branch. Small, fast and hard to overfit; they correct the analytic forecast.
 //
-// Features are first put into bins by per-feature borders; the trees compare bins. A forest is an immutable value;
+// Features are first binned by per-feature borders; the trees compare bins. A forest is an immutable value;
 // predicting is thread-safe and allocates nothing.
 #pragma once
 
@@ -46,7 +46,7 @@ class Forest {
 
   // One row of features() values.
   float predict(std::span<const float> row) const;
-  // `rows` rows, row-major; out has one value a row.
+  // `rows` rows, row-major; out has one value per row.
   void predict(std::span<const float> rows, std::span<float> out) const;
 
  private:

@@ -1,4 +1,4 @@
-// What an unseen card keeps of a correction that was learned on others.
+// How much an unseen card keeps of a correction learned on others.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 namespace tilecast {
 
-// `learned`: log of the learned over the physics' time. What is not carried is given back, within limits.
+// `learned`: log of the learned time over the physics' time. The part that is not carried over is removed, within
+// limits.
 inline float kept(float learned, float share) {
   const auto most = static_cast<float>(constants::kMostGivenBack.value);
   return learned - std::clamp((1 - share) * learned, -most, most);

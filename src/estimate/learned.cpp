@@ -65,7 +65,7 @@ LastLevels last_levels(std::string_view levels) {
           KernelSource::named(slash < levels.size() ? levels.substr(slash + 1) : std::string_view())};
 }
 
-// A kernel of the same kind on this generation, whoever runs it: the one with most rows.
+// A kernel of the same kind on this generation, from any engine: the one with most rows.
 const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, const std::string& generation) {
   using Word = KernelSource::Word;
   const NamedSource* best = nullptr;
@@ -80,9 +80,9 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
   return best;
 }
 
-// What a context that names no kernel, or one nobody knows, most likely runs; null: nothing better than its name.
+// The kernel most likely run in a context that names none, or an unknown one; null: nothing better than its name.
 const NamedSource* likeliest(const FamilyModel& model, const Context& context, const SourceNames& names) {
-  // The engine's own name says no more than none, wherever a table has it.
+  // The engine's own name, where a table has it, says no more than no name.
   if (context.kernel_source.empty() || context.kernel_source.text() == context.engine.text())
     return most_measured(model, context.engine.empty() ? names.generation : names.engine);
   if (context.engine.empty() || find(model, names.kernel_anywhere)) return nullptr;
@@ -92,7 +92,7 @@ const NamedSource* likeliest(const FamilyModel& model, const Context& context, c
   return most_measured(model, names.engine);
 }
 
-// A GPU of the same architecture and way of feeding its tensor pipe teaches most of what there is to know.
+// A GPU with the same architecture and the same way of feeding its tensor pipe provides most of what can be learned.
 Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
   if (model.seen.contains(gpu.name)) return Seen::yes;
   for (const Gpu& other : built_in_gpus())
@@ -102,7 +102,7 @@ Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
   return Seen::no;
 }
 
-// Of what is learned, the share that holds on an unseen card.
+// The share of what was learned that holds on an unseen card.
 float carried_share(const FamilyModel& model, const Gpu& card, const std::string& vendor) {
   const auto carry = model.carry.find(vendor);
   if (carry == model.carry.end()) return 1;
@@ -158,13 +158,13 @@ Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gp
 
 namespace {
 
-// PyTorch launches operators one by one; what engines launch outside of graphs has rows and floors of its own.
+// PyTorch launches operators one by one; what engines launch outside graphs has its own rows and floors.
 bool launched_by_host(const Context& context) {
   return context.engine.of_pytorch() && context.runtime == Runtime::eager;
 }
 
 // Whether all of a vendor's rows are of one tensor generation. The vendor's factors are then that generation's alone,
-// and say nothing of what another shares with it.
+// and say nothing about what another generation shares with it.
 bool one_generation(const FamilyModel& model, const std::string& vendor) {
   const auto is_generation = [&](const auto& source) {
     const std::string_view name = source.first;
@@ -173,8 +173,8 @@ bool one_generation(const FamilyModel& model, const std::string& vendor) {
   return std::count_if(model.sources.begin(), model.sources.end(), is_generation) == 1;
 }
 
-// Pipes, steps and prologues have constants for each generation (constants/product.h): factors on another's do not
-// apply. With those of B200's nvfp4 products RTX PRO 6000, left out, was 98 % off, without 16.
+// Pipes, steps and prologues have constants for each generation (constants/product.h): factors for another generation
+// do not apply. With those of B200's nvfp4 products, the left-out RTX PRO 6000 was 98 % off; without them, 16.
 Tuning across_generations(Tuning tuning) {
   for (const Tuning::Factor own : {Tuning::math, Tuning::waiting, Tuning::prologue}) tuning.log_factors[own] = 0;
   return tuning;
@@ -224,7 +224,7 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
       if (same) standing.tuning = same->tuning;
       if (same || one_generation(model, names.vendor)) standing.tuning = across_generations(standing.tuning);
     }
-    // The same kernel elsewhere, or other kernels of the engine, tell the floor best.
+    // The same kernel elsewhere, or other kernels of the engine, are the best guide to the floor.
     for (const std::string* name : {&names.kernel_anywhere, &names.engine})
       if (const SourceFacts* near = find(model, *name)) {
         standing.tuning.extra_floor_us = near->tuning.extra_floor_us;
@@ -267,7 +267,7 @@ Domain domain_of(const Forest& forest, std::string_view family) {
   for (std::size_t i = 0; i < domain.shape.size(); ++i) {
     const std::size_t at = index_of(Feature::first_of_shape) + i;
     if (!sizes[i] || at >= borders.size() || borders[at].empty()) continue;
-    // Borders lie halfway between values that occurred, so the outermost values are at most a step farther out.
+    // Borders lie halfway between observed values, so the outermost values are at most one step farther out.
     const std::vector<float>& b = borders[at];
     const std::size_t n = b.size();
     domain.shape[i] = {b[0] - (n > 1 ? b[1] - b[0] : 0), b[n - 1] + (n > 1 ? b[n - 1] - b[n - 2] : 0)};
@@ -340,7 +340,7 @@ LearnedInput learned_input(const Kernel& kernel, const Plan& plan, const Estimat
 namespace {
 
 // The physics may be wrong about a change, so each end of the interval moves out: a card whose analytic forecast is
-// half its parent's is 1.19 times as uncertain either way.
+// half its parent's is 1.19 times as uncertain in either direction.
 float doubt_of(const LearnedInput& input) {
   return input.move ? static_cast<float>(kMoveDoubt * std::abs(std::log(input.move->factor))) : 0.0f;
 }
@@ -355,7 +355,7 @@ Seconds time_at(const LearnedInput& input, Seconds base, float log) {
 
 namespace {
 
-// What the forests were grown on: the kernel alone, where its host is put on at the end.
+// What the forests were grown on: the kernel alone, if its host is added at the end.
 const LearnedInput& alone(const LearnedInput& input, const Standing& standing) {
   return standing.hosts && input.in_graph ? *input.in_graph : input;
 }
@@ -367,7 +367,7 @@ Seconds with_host(Seconds kernel, const LearnedInput& input, const Standing& sta
   return host ? timed_by_host(*host, kernel) : kernel;
 }
 
-// The ends keep their distance from the middle, since hosts differ too.
+// The ends keep their distance from the median, since hosts differ too.
 LearnedTime with_host(LearnedTime t, const LearnedInput& input, const Standing& standing) {
   const double longer = with_host(t.median, input, standing) / t.median;
   if (longer == 1) return t;
@@ -389,7 +389,7 @@ Prepared prepare(const LearnedInput& given, const Standing& standing) {
 
 namespace {
 
-// A forest's answer, a logarithm over the base, with the share of all that was learned which holds on the card.
+// A forest's answer, a logarithm over the base, with the share of what was learned that holds on the card.
 float carried(float log, float tuned, float share) { return share < 1 ? kept(tuned + log, share) - tuned : log; }
 
 }  // namespace
@@ -409,7 +409,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, co
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);
-  // The ends are trained apart and may cross the median.
+  // The ends are trained separately and may cross the median.
   t.own = {std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
            std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
   const MainLoop loop = loop_of(standing.key.substr(0, standing.key.find('/')));
@@ -470,7 +470,7 @@ void learned_times(std::span<const LearnedInput> inputs, const Standing& standin
 
 namespace {
 
-// What stands above the bound is stretched, so that no launch falls below its own and the launches still sum to the
+// Only the part above the bound is stretched, so no launch falls below its own bound and the launches still sum to the
 // whole.
 Estimate with_time(const Estimate& analytic, const LearnedTime& t, Seen seen) {
   Estimate e = analytic;

@@ -1,4 +1,4 @@
-// The one product of matrices that networks need, in single precision.
+// The one matrix product that networks need, in single precision.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 namespace tilecast {
 
 // c += a b, all row-major: a is rows x inner, b inner x cols, c rows x cols. Every element is summed in order of the
-// inner index, so that cutting the rows into pieces does not change a bit of the result.
+// inner index, so splitting the rows into pieces does not change a bit of the result.
 void add_product(std::span<const float> a, std::span<const float> b, std::span<float> c, std::size_t inner,
                  std::size_t cols);
 

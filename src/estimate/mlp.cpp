@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostLayers = 64, kMostWidth = 1 << 14;
 constexpr std::size_t kMostWeights = std::size_t{1} << 26;
 
-// Rows at a time: few enough that a layer's activations stay in the second cache.
+// Rows per batch: few enough that a layer's activations stay in the second-level cache.
 constexpr std::size_t kBatch = 96;
 
 std::vector<float> apply(const Mlp::Layer& layer, std::span<const float> in, std::size_t rows) {

@@ -1,6 +1,6 @@
 // A small multi-layer perceptron as an immutable value: what `neusight` and `synperf` forecast with.
 //
-// Forecasting is thread-safe. Training is learn/mlp_train.h.
+// Forecasting is thread-safe. Training is lab/train/mlp_train.h.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class Mlp {
     std::vector<float> weights;  // inputs x outputs, row-major
     std::vector<float> bias;     // outputs
     bool relu = false;
-    // Batch-norm after the ReLU in its inference form: y = x * scale + shift. Empty where there is none.
+    // Batch-norm after the ReLU in its inference form: y = x * scale + shift. Empty if there is none.
     std::vector<float> scale, shift;
   };
 
@@ -32,7 +32,7 @@ class Mlp {
   const std::vector<Layer>& layers() const { return layers_; }
   Count parameters() const;
 
-  // Rows of inputs(), row-major; rows of outputs() come back. A row's result does not depend on its neighbours.
+  // Takes rows of inputs(), row-major; returns rows of outputs(). A row's result does not depend on its neighbours.
   std::vector<float> forward(std::span<const float> rows) const;
 
  private:
@@ -40,10 +40,10 @@ class Mlp {
 };
 
 void write_mlp(PackWriter& out, const Mlp& network);
-// Spoils the reader where layers do not fit each other.
+// Marks the reader bad if layers do not fit together.
 Mlp read_mlp(PackReader& in);
 
-// A network and what its training left to say.
+// A network and facts about its training.
 struct TrainedMlp {
   Mlp network;
   std::map<std::string, Count> seen;  // GPU name -> rows it was trained on
@@ -52,7 +52,7 @@ struct TrainedMlp {
 };
 using TrainedMlps = std::map<std::string, TrainedMlp>;  // by what they forecast
 void write_trained(PackWriter& out, const TrainedMlps& trained);
-// `fits` says whether a network has the inputs and outputs its method wants; the reader is spoilt where not.
+// `fits` says whether a network has the inputs and outputs its method needs; if not, the reader is marked bad.
 TrainedMlps read_trained(PackReader& in, bool (*fits)(const Mlp&));
 
 }  // namespace tilecast

@@ -217,7 +217,7 @@ std::optional<Seconds> neusight_forecast(const NeusightWeights& weights, const K
   if (predictor == weights.predictors.end() || donors == weights.donors.end()) return std::nullopt;
   const auto tile = donors->second.nearest(call->dims(), *device);
   if (!tile) return std::nullopt;
-  // One block a row: the donor's row is not ours.
+  // One block per row: the donor's row is not ours.
   const bool row_wise = call->predictor == "ln" || call->predictor == "softmax";
   const NeusightTile own = row_wise ? NeusightTile{0, 0, static_cast<float>(call->h)} : *tile;
   const NeusightTerms terms = neusight_terms(*call, own, *device);

@@ -3,9 +3,9 @@
 //
 //   t = waves * SMs * operations of a tile / (roofline * u),   u = sigmoid(o2) - sigmoid(o0) / waves
 //
-// o is what a network says of four ratios of the tile's demands and the GPU's rates. Tiles are a measured kernel's:
-// of the training row nearest in raw dimensions and device figures. Names and units here are NeuSight's own (N is the
-// reduction of a product), slips included: GB are taken for GiB, and its device files disagree with data sheets.
+// o is the output of a network for four ratios of the tile's demands and the GPU's rates. Tiles come from a measured
+// kernel: the training row nearest in raw dimensions and device figures. Names and units here are NeuSight's own (N is
+// the reduction of a product), slips included: GB are taken for GiB, and its device files disagree with data sheets.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct NeusightDevice {
   float bandwidth = 0;  // GB/s
   float l2 = 0;         // MB
 };
-// `format` of the products; AMD's run on the matrix pipe. Nothing where the GPU has no pipe for it.
+// `format` of the products; AMD's run on the matrix pipe. Empty if the GPU has no pipe for it.
 std::optional<NeusightDevice> neusight_device(const Gpu& gpu, const Format& format, bool product);
 
 // A kernel as NeuSight sees it.
@@ -37,14 +37,15 @@ struct NeusightCall {
   std::string_view predictor;  // the network: bmm, linear, vec (all pointwise operators), softmax or ln
   bool product = false;
   double b = 1, m = 0, n = 0, k = 0;  // (b, m, n) x (b, n, k): n is the reduction
-  double h = 0;                       // elements of each of b rows, where it is no product
+  double h = 0;                       // elements in each of b rows, if it is not a product
   double ops_per_output = 1;
   double bytes_per_output = 8;
   double element = 4;  // bytes
 
   std::array<float, 4> dims() const;  // what rows are compared by
 };
-// Nothing for operators that NeuSight has no network for. Sides are of a pointwise kernel whose shape does not say.
+// Empty for operators that NeuSight has no network for. Sides are for a pointwise kernel whose shape does not give
+// them.
 std::optional<NeusightCall> neusight_call(const Kernel& kernel, Count rows = 0, Count cols = 0);
 
 struct NeusightTile {
@@ -60,7 +61,7 @@ struct NeusightTerms {
 NeusightTerms neusight_terms(const NeusightCall& call, const NeusightTile& tile, const NeusightDevice& device);
 
 double neusight_utilisation(std::span<const float> outputs, double waves);
-// Zero where the utilisation is not positive, as in NeuSight.
+// Zero if the utilisation is not positive, as in NeuSight.
 Seconds neusight_time(const NeusightTerms& terms, std::span<const float> outputs);
 
 // The rows that lend their tiles.
@@ -73,7 +74,7 @@ struct NeusightDonors {
   std::vector<NeusightDevice> devices;
   std::vector<Donor> donors;
 
-  // Of the nearest row by plain distance over dimensions and device figures, nothing scaled; the first of equals.
+  // The nearest row by plain, unscaled distance over dimensions and device figures; the first of equals.
   std::optional<NeusightTile> nearest(const std::array<float, 4>& dims, const NeusightDevice& device) const;
 };
 
@@ -83,11 +84,11 @@ struct NeusightWeights {
   std::map<std::string, Count> sources;          // source of rows -> how many
 };
 
-// "nvidia/bmm/fp32": NeuSight trains vendors apart; formats other than fp32 are our extension.
+// "nvidia/bmm/fp32": NeuSight trains vendors separately; formats other than fp32 are our extension.
 std::string neusight_key(std::string_view name, const Gpu& gpu, const Format& format);
 
-// The forecast; nothing where the weights have no network for it. Operators outside NeuSight's list go by its memory
-// rule: bytes of the plan's operands over the whole bandwidth.
+// The forecast; empty if the weights have no network for it. Operators outside NeuSight's list follow its memory rule:
+// bytes of the plan's operands over the full bandwidth.
 std::optional<Seconds> neusight_forecast(const NeusightWeights& weights, const Kernel& kernel, const Plan& plan,
                                          const Gpu& gpu, Count rows = 0, Count cols = 0);
 Seconds neusight_memory_time(const Plan& plan, const NeusightDevice& device);

@@ -15,7 +15,7 @@ std::uint32_t checksum(std::string_view bytes) {
 }
 
 Error refusal(const std::string& place, std::string problem) {
-  return Error{place, "", std::move(problem), "`tilecast train` writes such files"};
+  return Error{place, "", std::move(problem), "`tilecast-lab train` writes such files"};
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// The container of every weight file, whatever the method: one header, one checksum, one way to refuse.
+// The container of every weight file, whatever the method: one header, one checksum, one way to reject a file.
 //
 // Layout, little-endian: "TILECAST", format version (u32), packed and plain length (u64 each) and CRC-32 (u32) of the
 // payload, then the payload, zlib-compressed: the method's name, then what the method writes. A file that is foreign,
-// newer, truncated, damaged or another method's is refused with one line.
+// newer, truncated, damaged or another method's is rejected with a one-line message.
 #pragma once
 
 #include <cstdint>
@@ -78,22 +78,24 @@ class PackReader {
 };
 
 // The whole file of a method's payload. `level` is zlib's: 9 for small files, 1 for networks that hardly shrink.
-// 0 for payloads that are packed already.
+// 0 for payloads that are already packed.
 std::string pack(std::string_view method, const PackWriter& payload, int level = 9);
 
 // 1 did not name its method, 2 had no tunings, 3 had one forest for all seen cards, 4 packed all models together, 5 did
-// not name the features of Tilecast's forests, 6 did not say which floors are a host's, 7 had one floor of hosts that
-// added to every kernel, 8 gave unseen cards all that was learned. Files of the other methods are the same from 5 on.
+// not name the features of Tilecast's forests, 6 did not say which floors are a host's, 7 had one host floor that was
+// added to every kernel, 8 gave unseen cards everything that was learned. Files of the other methods are the same from
+// 5 on.
 inline constexpr std::uint32_t kPackVersion = 9, kPackVersionWithoutCarry = 8, kPackVersionOfOneFloor = 7,
                                kPackVersionWithoutHosts = 6, kPackVersionOfUnnamed = 5;
-// Zero: it is none of ours.
+// Zero: not one of our files.
 std::uint32_t pack_version(std::string_view bytes);
 
-// The payload of a file that pack(method) made; `place` names the file in errors. Versions before `oldest` are refused.
+// The payload of a file that pack(method) made; `place` names the file in errors. Versions before `oldest` are
+// rejected.
 Result<std::string> unpack(std::string_view bytes, std::string_view method, const std::string& place,
                            std::uint32_t oldest = kPackVersion);
 
-// The refusal of a payload that unpacks but makes no sense.
+// The error for a payload that unpacks but makes no sense.
 Error damaged(const std::string& place, std::string what);
 
 }  // namespace tilecast

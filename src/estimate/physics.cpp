@@ -9,7 +9,7 @@ using namespace constants;
 
 namespace {
 
-// Ampere's graphics chips and all that followed issue integers on half of their fp32 lanes.
+// Ampere's graphics chips and all later ones issue integers on half of their fp32 lanes.
 bool shares_lanes(const Gpu& gpu) {
   switch (gpu.architecture) {
     case Architecture::ampere: return !gpu.has_hbm();

@@ -1,7 +1,7 @@
 // What a card sustains, as opposed to what its data sheet promises: the documented defaults of the forecast.
 //
-// Every default follows from the data sheet and the architecture, so that a GPU nobody has measured has them too; a
-// calibration (measurements of a card at hand) may replace them one by one.
+// Every default follows from the data sheet and the architecture, so unmeasured GPUs have them too; a calibration
+// (measurements of the user's own card) may replace them one by one.
 #pragma once
 
 #include "constants/estimate.h"
@@ -16,11 +16,12 @@ namespace tilecast {
 // p of the p-norms that join the parts of a kernel: 1 adds them, infinity takes the longest.
 struct Overlap {
   double product = constants::kProductOverlap.value;  // a product's main loop and what comes from DRAM
-  double other = constants::kOtherOverlap.value;      // the same of other main loops; streams and their waits
+  double other = constants::kOtherOverlap.value;      // the same for other main loops; streams and their waits
   double attention_exp = constants::kAttentionExpOverlap.value;  // attention's exponentials and its products
   double exp = constants::kExpOverlap.value;                     // special functions and arithmetic elsewhere
   double stream = constants::kStreamOverlap.value;               // a stream's arithmetic and its bytes
-  bool pipes_in_turn = false;  // a product's waves read shared memory and multiply in turn: those times add
+  bool pipes_in_turn =
+      false;  // a product's waves alternate between reading shared memory and multiplying: those times add
 };
 
 struct Physics {
@@ -28,7 +29,7 @@ struct Physics {
   double l2_efficiency = constants::kL2Efficiency.value;     // share of peak L2 bandwidth
   // Share of the tensor or FMA peak at the highest clock that a long product reaches.
   double product_efficiency = constants::kMmaPipeline.efficiency.value;
-  double simt_efficiency = constants::kSimtEfficiency.value;  // the same of products on the vector pipe
+  double simt_efficiency = constants::kSimtEfficiency.value;  // the same for products on the vector pipe
   double attention_efficiency = constants::kAttentionShare.value * constants::kMmaPipeline.efficiency.value;
   double vector_efficiency = constants::kVectorEfficiency.value;
   Bytes feed = bytes(constants::kPipelineFeed.value);              // bytes per clock that reach one SM from L2
@@ -36,12 +37,13 @@ struct Physics {
   double step_clocks = constants::kMmaPipeline.step_clocks.value;  // latency of one dependent main-loop step
   double task_clocks = constants::kMmaPipeline.task_clocks.value;  // prologue and epilogue that nothing overlaps
   double wave_share = 1;  // share of `task_clocks` that every further task on an SM adds
-  Seconds l2_latency;     // a dependent load that L2 answers, in a loop that uses what it loads
+  Seconds l2_latency;     // a dependent load served by L2, in a loop that uses what it loads
   Seconds dram_latency;   // the same from DRAM
-  Seconds graph_floor;    // a kernel in a CUDA graph, empty
+  Seconds graph_floor;    // an empty kernel in a CUDA graph
   Seconds product_floor;  // what a product or attention kernel adds: descriptors, barriers, pipeline fill
-  Seconds eager_floor = microseconds(constants::kEagerFloor);  // a kernel launched by itself, empty
-  double follower_floor = constants::kFollowerFloor.value;  // of a floor that kernels after the first in a graph take
+  Seconds eager_floor = microseconds(constants::kEagerFloor);  // an empty kernel launched on its own
+  double follower_floor =
+      constants::kFollowerFloor.value;  // share of a floor paid by kernels after the first in a graph
   Overlap overlap;
   PowerLaw power;
 };

@@ -27,8 +27,8 @@ const SiliconConstants& silicon_of(const Gpu& gpu) {
   }
 }
 
-// Tensor pipes of the large HBM chips multiply wider fragments, so that operands travel less; wgmma reads them from
-// shared memory, tcgen05 keeps its sums beside the pipe.
+// Tensor pipes of the large HBM chips multiply wider fragments, so operands travel less; wgmma reads them from shared
+// memory, tcgen05 keeps its sums beside the pipe.
 const Tunable& tensor_energy_of(const Gpu& gpu) {
   if (gpu.tensor_generation() == TensorGeneration::tcgen05) return kTcgenTensorEnergy;
   if (gpu.cdna3_or_later()) return kMfmaTensorEnergy;
@@ -43,7 +43,7 @@ double memory_picojoules(const Gpu& gpu) {
   return kMemoryEnergies[0].byte;
 }
 
-// An operation of the tensor pipe over one of bf16: longer mantissas have larger multipliers, wider operands more
+// An operation of the tensor pipe relative to bf16: longer mantissas have larger multipliers, wider operands more
 // wires.
 double tensor_width(DType input) {
   switch (input) {
@@ -56,7 +56,7 @@ double tensor_width(DType input) {
   }
 }
 
-// The same of the vector pipe over fp32.
+// The same for the vector pipe, relative to fp32.
 double vector_width(DType type) {
   if (type == DType::fp64) return kDoubleWidth;
   return bits_of(type) < bits_of(DType::fp32) ? kHalfWidth : 1.0;
@@ -79,8 +79,8 @@ PowerLaw power_law(const Gpu& gpu) {
   law.chip_byte = kOnChipByte * unit;
   law.fabric_byte = kFabricByte * unit;
   law.memory_byte = memory_picojoules(gpu) * kPico;
-  // Hopper's tensor pipes never run faster than the clock its tensor peaks are quoted at: 1800 to 1820 MHz of 1980 with
-  // nothing but zeros to multiply (data/measurements/h200_regimes.csv.gz), H20 the same.
+  // Hopper's tensor pipes never run faster than the clock its tensor peaks are quoted at: 1800 to 1820 MHz of 1980 when
+  // multiplying only zeros (data/measurements/h200_regimes.csv.gz), H20 the same.
   if (gpu.architecture == Architecture::hopper && gpu.clock.quoted > hertz(0))
     law.tensor_clock = std::min(1.0, gpu.clock.quoted / gpu.clock.max);
   law.reach = clock / std::max<double>(clock, silicon.top_clock);
@@ -101,7 +101,7 @@ PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram) {
   work.core = in_ops(all.tensor) * law.tensor * tensor_width(launch.math.input) +
               in_ops(all.vector) * law.vector * vector_width(launch.vector_type) * (streams ? kFunctionShare : 1.0) +
               in_ops(all.xu) * law.special;
-  // A main loop's way from L2 is part of its operations' energy; what it brings from DRAM is not.
+  // Moving a main loop's data from L2 is part of its operations' energy; moving it from DRAM is not.
   const Bytes moved = streams ? std::max(dram, all.l2_load + all.l2_store) : dram;
   work.core += in_bytes(moved) * law.chip_byte + in_bytes(dram) * law.fabric_byte;
   work.memory = in_bytes(dram) * law.memory_byte;

@@ -1,10 +1,10 @@
-// Power and clocks, one law for every card: what work draws at a clock, and the clock that a limit leaves.
+// Power and clocks, one law for every card: what work draws at a clock, and the clock that a limit allows.
 //
 //   watts(c) = idle + (core joules x V(c)^2 + memory joules) / (clocked seconds / c + fixed seconds)
 //
 // c is the clock over the highest, V(c) the voltage over the highest of the silicon, which falls with the clock down to
-// a floor. Energies come from process and architecture (constants/power.h). A burst of some milliseconds may draw more
-// than the limit for a moment; a long run may not. docs/method.md has the figures.
+// a floor. Energies come from process and architecture (constants/power.h). A burst of a few milliseconds may briefly
+// exceed the limit; a long run may not. docs/method.md has the figures.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace tilecast {
 
 struct PowerLaw {
-  Watts limit;  // of the board; none known: nothing is held back
+  Watts limit;  // of the board; unknown: no limit
   Watts burst;  // what it may draw for milliseconds
   Watts idle;   // clocked, without work
   // Joules at the highest voltage.
@@ -36,7 +36,7 @@ struct PowerLaw {
   double slope = 0, floor = 1;  // of the voltage
 };
 PowerLaw power_law(const Gpu& gpu);
-// The same where it may be counted in bills: nothing where no card of the vendor was metered.
+// The same for use in bills: empty if no card of the vendor was metered.
 std::optional<PowerLaw> metered_law(const Gpu& gpu);
 
 // What takes time and energy: a launch, a kernel, a step.
@@ -69,22 +69,22 @@ PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram);
 // Voltage over the highest, at a share of the card's highest clock; and whether it falls no further there.
 double voltage(const PowerLaw& law, double clock);
 inline bool at_floor(const PowerLaw& law, double clock) { return 1 - law.slope * (1 - clock * law.reach) <= law.floor; }
-// Joules beside the idle card's, and all that it draws.
+// Joules beyond the idle card's, and the total power it draws.
 double joules_at(const PowerLaw& law, const PowerWork& work, double clock);
 Watts watts_at(const PowerLaw& law, const PowerWork& work, double clock);
-// The highest share of the clock at which work draws no more than this; a limit that is not known holds nothing back.
+// The highest share of the clock at which work draws no more than this; an unknown limit does not restrict it.
 double clock_under(const PowerLaw& law, const PowerWork& work, Watts limit);
-// ... by the length of the run, for a time that follows the clock in a way of its own (time_at(share) is a ClockedTime,
-// `at_highest` that of the highest clock): a burst starts at the clock its short limit leaves, and a long kernel falls by
-// itself to what the limit does.
+// ... by the length of the run, for a time that follows the clock in its own way (time_at(share) is a ClockedTime,
+// `at_highest` that of the highest clock): a burst starts at the clock its short limit allows, and a long kernel by
+// itself falls to the clock the long limit allows.
 template <class TimeAt>
 double clock_of(const PowerLaw& law, const PowerWork& work, RunLength run, const TimeAt& time_at,
                 const ClockedTime& at_highest);
 
 // How far a kernel of this length heats the card up by itself.
 double heated_by(Seconds length);
-// Joules beside the idle card's over those that a limit leaves in a time, how fast that grows with the clock, and how
-// fast the growth does.
+// Joules beyond the idle card's over those that a limit allows in a time, with the first and second derivative in the
+// clock.
 struct PowerExcess {
   double joules = 0, slope = 0, bend = 0;
   // Halley's step to the clock without excess: what is left of a distance goes by its third power.
@@ -92,7 +92,7 @@ struct PowerExcess {
 };
 PowerExcess excess_at(const PowerLaw& law, const PowerWork& work, Watts limit, double clock, const ClockedTime& time);
 
-// Looks for clocks under limits; looking at a time is what costs, so that a second limit starts where the first ended.
+// Searches for clocks under limits. Evaluating a time is what costs, so a second limit starts where the first ended.
 // `time_at` has no kinks where it says `kSmooth`; it then also knows the clock of a time (`clock_for`).
 template <class TimeAt>
 class ClockSearch {
@@ -115,7 +115,7 @@ class ClockSearch {
     }
     return std::nullopt;
   }
-  // Clocks a fixed distance apart, so that equal questions have equal answers whatever way led there.
+  // Clocks a fixed distance apart, so that equal questions get equal answers whatever path the search took.
   static double rounded(double clock) {
     constexpr double kStep = 1e-7;
     return std::clamp<double>(std::round(clock / kStep) * kStep, constants::kLeastClock, 1);

@@ -11,7 +11,7 @@ struct Priced {
   Plan plan;
   Estimate estimate;
 };
-// `weights` may be null: nothing learned is used then. Methods with weights of their own get their frame only
+// `weights` may be null: then nothing learned is used. Methods with their own weights get only their frame
 // (estimate/estimate.h).
 Result<Priced> price(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
                      const ModelSource* weights, Wanted wanted = Wanted::all);

@@ -5,7 +5,7 @@
 namespace tilecast {
 namespace {
 
-// Where each feature of `from` stands in `to`.
+// The position in `to` of each feature of `from`.
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 std::vector<std::size_t> positions(const FeatureSchema& from, const FeatureSchema& to) {
   std::vector<std::size_t> at;
@@ -17,7 +17,7 @@ std::vector<std::size_t> positions(const FeatureSchema& from, const FeatureSchem
   return at;
 }
 
-// The forest with its features elsewhere; the position of a feature that it needs and that is nowhere, if any.
+// The forest with its features moved; or the position of a feature that it needs and that is missing.
 struct Moved {
   Forest forest;
   std::size_t missing = kNowhere;
@@ -43,7 +43,7 @@ Result<FamilyModel> carried_over(FamilyModel model, const FeatureSchema& from, c
     Moved result = moved(*forest, at, to.names.size());
     if (result.missing != kNowhere)
       return Error{"", model.key, "asks about the feature '" + from.names[result.missing] + "', which is gone",
-                   "train it again with `tilecast train`"};
+                   "train it again with `tilecast-lab train`"};
     *forest = std::move(result.forest);
   }
   return model;

@@ -42,7 +42,7 @@ Footprint footprint_of(const Launch& launch, Share count) {
 
 Bytes positive(Bytes b) { return std::max(b, bytes(0)); }
 
-// Share of the cache that data from earlier kernels can really occupy, and how sharply residency ends there, by
+// Share of the cache that data from earlier kernels can actually occupy, and how sharply residency ends there, by
 // architecture. Read off decode attention on the visible GPUs (docs/method.md, residency): Ada keeps all of its L2
 // with a sharp edge; A100's and H100's are two halves that each cache the other's data.
 const CacheConstants& constants_of(const Gpu& gpu) {
@@ -72,7 +72,7 @@ double miss_share(Bytes footprint, const Gpu& gpu) {
   return 1 / (1 + power(footprint / (gpu.resident_capacity() * cache.usable), -cache.sharpness));
 }
 
-// Later readings of operands that the launch streams more than once, as far as they no longer find them in the cache.
+// Later reads of operands that the launch streams more than once, as far as they miss the cache.
 Bytes rereads(const Launch& launch, const Gpu& gpu) {
   Bytes sum;
   for (const Operand& operand : launch.operands)
@@ -80,8 +80,9 @@ Bytes rereads(const Launch& launch, const Gpu& gpu) {
   return sum;
 }
 
-// Written bytes that reach DRAM before the launch ends. The cache keeps the lines touched last, of which writes have
-// their share: H200 counters, cold (data/measurements), agree for streams from 2 to 400 MB and products alike.
+// Written bytes that reach DRAM before the launch ends. The cache keeps the most recently touched lines, which include
+// a share of the writes: H200 counters, cold (data/measurements), agree for streams from 2 to 400 MB and products
+// alike.
 Bytes written_back(Bytes written, Bytes loaded, const Gpu& gpu) {
   if (written <= bytes(0)) return bytes(0);
   const Bytes kept = gpu.resident_capacity() * character_of(gpu).usable;
@@ -96,7 +97,7 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
   Traffic traffic;
   switch (context.warmth) {
     case Warmth::cold:
-      // Everything read comes once from DRAM; what is written may stay behind in the cache.
+      // Everything read comes from DRAM once; what is written may stay in the cache.
       traffic.load = f.weights + f.activations;
       traffic.store = positive(f.written + f.rewritten - capacity);
       break;
@@ -105,7 +106,7 @@ Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& conte
       traffic.store = positive(f.written + f.rewritten - capacity);
       break;
     case Warmth::warm: {
-      // A cycle of `copies` runs touches the whole footprint; perfect replacement keeps one cache full of it.
+      // A cycle of `copies` runs touches the whole footprint; perfect replacement keeps one cacheful of it.
       const double copies = std::max(context.weight_copies, context.activation_copies);
       const Bytes cycled = f.weights * context.weight_copies + f.activations * context.activation_copies + f.written;
       traffic.load = std::min(positive(cycled - capacity) / copies, f.weights + f.activations + f.written);

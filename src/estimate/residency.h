@@ -1,11 +1,11 @@
-// Which bytes come from DRAM: the operands of a launch against the last cache before it.
+// Which bytes come from DRAM, given a launch's operands and the last cache before DRAM.
 #pragma once
 
 #include "estimate/estimate.h"
 
 namespace tilecast {
 
-// The least any execution moves: with perfect replacement at most one cache full of the data a repeated run cycles
+// The least any execution moves: with perfect replacement, at most one cacheful of the data a repeated run cycles
 // through stays on chip. Zero when all of it fits.
 Traffic least_traffic(const Launch& launch, const Gpu& gpu, const Context& context, Given given = Given::shape);
 

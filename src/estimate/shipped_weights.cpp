@@ -4,7 +4,7 @@
 
 #include "estimate/packed.h"
 
-// The assembler takes the file in as it is: a compiler would need minutes for megabytes of initialisers.
+// The assembler includes the file directly: a compiler would need minutes for megabytes of initialisers.
 // TILECAST_WEIGHTS_FILE comes from CMakeLists.txt.
 asm(".section .rodata\n"
     ".balign 16\n"

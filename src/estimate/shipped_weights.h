@@ -9,9 +9,9 @@ namespace tilecast {
 
 // Every model, read on the first call; thread-safe.
 const Weights& shipped_weights();
-// Each model read when a forecast asks for it: what one forecast needs is there in milliseconds.
+// Each model is read when a forecast first needs it, so a single forecast is ready in milliseconds.
 const ModelSource& shipped_models();
-// CRC-32 of what the file holds, by which one file is told from another.
+// CRC-32 of the file's content, which identifies it.
 std::uint32_t shipped_weights_checksum();
 
 }  // namespace tilecast

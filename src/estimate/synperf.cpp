@@ -10,8 +10,8 @@
 namespace tilecast {
 namespace {
 
-// L2 bandwidth is in no data sheet: SynPerf's own microbenchmarks (hardware/*.json of its artifact), GB/s. Other GPUs
-// take the peak of our description.
+// L2 bandwidth is in no data sheet; these are SynPerf's own microbenchmarks (hardware/*.json of its artifact), GB/s.
+// Other GPUs use the peak of our description.
 struct Measured {
   std::string_view gpu;
   double l2;
@@ -34,8 +34,8 @@ double cycles(double bytes, double rate, double megahertz) {
   return bytes / 1024 / rate / (1024.0 * 1024) * megahertz * 1e6;
 }
 
-// vLLM's block-scaled product: tiles of 128 x 128 over the whole sum, CTAs dealt evenly, one byte an element. The GPU's
-// bytes are the operands once, the busiest SM's those of its CTAs.
+// vLLM's block-scaled product: tiles of 128 x 128 over the whole sum, CTAs distributed evenly, one byte per element.
+// The GPU's bytes are the operands once, the busiest SM's those of its CTAs.
 SynperfDemand scaled_product(const Gemm& shape, const MathPath& math, const SynperfDevice& device) {
   constexpr Count kTile = 128;
   const auto m = static_cast<double>(round_up(shape.m, kTile)), n = static_cast<double>(round_up(shape.n, kTile)),
@@ -78,7 +78,7 @@ void add_launch(Totals& totals, const Launch& launch, const Gpu& gpu) {
   totals.attention |= attention;
   const double fma_rate = gpu.vector_per_clock[static_cast<std::size_t>(launch.vector_type)];
   const double sms = gpu.sms;
-  // A product without a tensor pipe (fp32 on NVIDIA) has its multiply-adds on the vector pipe.
+  // A product without a tensor pipe (fp32 on NVIDIA) runs its multiply-adds on the vector pipe.
   if (product && launch.math.pipe == Pipe::vector)
     add_pipe(totals.tensor, all.vector, load.busiest.vector, launch.math.ops_per_clock, sms);
   else add_pipe(totals.tensor, all.tensor, load.busiest.tensor, launch.math.ops_per_clock, sms);

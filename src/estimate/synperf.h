@@ -33,10 +33,10 @@ struct SynperfDemand {
   std::vector<float> features;  // Table IV in the artifact's order, log1p: 11 with one math pipe, 15 with two
   Seconds theoretical;
 };
-// Nothing where the plan does no arithmetic that SynPerf counts and loads nothing.
+// Empty if the plan does no arithmetic that SynPerf counts and loads nothing.
 std::optional<SynperfDemand> synperf_demand(const Kernel& kernel, const Plan& plan, const Gpu& gpu);
 
-// What one launch or kernel asks for, before it becomes features.
+// The demands of one launch or kernel, before they become features.
 struct SynperfPipe {
   double all_ops = 0, all_cycles = 0, busiest_ops = 0, busiest_cycles = 0;
 };
@@ -47,12 +47,12 @@ std::vector<float> synperf_features(std::span<const SynperfPipe> pipes, const Sy
                                     const SynperfDevice& device);
 
 struct SynperfWeights {
-  TrainedMlps models;                    // by "family/format": one network a kernel category, of the efficiency
+  TrainedMlps models;                    // by "family/format": one network per kernel category, for the efficiency
   std::map<std::string, Count> sources;  // source of rows -> how many
 };
 
 double synperf_efficiency(float output);
-// Nothing where the weights have no network for the kernel.
+// Empty if the weights have no network for the kernel.
 std::optional<Seconds> synperf_forecast(const SynperfWeights& weights, const Kernel& kernel, const Plan& plan,
                                         const Gpu& gpu);
 

@@ -1,4 +1,4 @@
-// The papers' methods once trained: what `neusight` and `synperf` forecast with. Nothing of theirs ships; the
+// The papers' methods once trained: what `neusight` and `synperf` forecast with. No weights for them ship; the
 // laboratory trains them, and a weight file brings them here.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace tilecast {
 
-// Sides of a pointwise kernel's tensors as the caller gave them, where known: NeuSight tells shapes apart by them.
+// Sides of a pointwise kernel's tensors as the caller gave them, if known: NeuSight distinguishes shapes by them.
 struct Sides {
   Count rows = 0, cols = 0;
 };
@@ -24,7 +24,7 @@ class TrainedMethod {
  public:
   virtual ~TrainedMethod() = default;
   virtual Method method() const = 0;
-  // Time of one kernel; nothing where the weights know nothing of it.
+  // Time of one kernel; empty if the weights do not cover it.
   virtual std::optional<Seconds> time(const Kernel& kernel, const Plan& plan, const Gpu& gpu,
                                       const Sides& sides) const = 0;
   // Rows of the GPU in the training of the part that would forecast this kernel; zero: the GPU is unseen.

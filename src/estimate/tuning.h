@@ -1,8 +1,8 @@
-// The analytic forecast taken apart into few terms, and factors on them that training fits.
+// The analytic forecast broken down into a few terms, and factors on them that training fits.
 //
 // The data sheet and the architecture give every term its default rate (estimate/physics.h). Measurements of other
-// cards say by how much a kernel source of a tensor generation misses those rates: one factor a term, fitted before any
-// tree is grown, so that the trees are left with what has no simple law. Factors are fitted at three levels, each held
+// cards say by how much a kernel source of a tensor generation misses those rates: one factor per term, fitted before
+// any tree is grown, so the trees only deal with what has no simple law. Factors are fitted at three levels, each held
 // near the one above: all cards of a vendor, a tensor generation, a kernel source of that generation.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Terms {
   float prologue = 0;  // of tasks one after another
   float floor = 0;     // launch floors of all launches
   float helpers = 0;   // launches beside the main one, without their floors
-  float overlap = 2;   // exponent that joins DRAM with the rest: 1 adds, large takes the longer
+  float overlap = 2;   // exponent that joins DRAM with the rest: 1 adds, a large value takes the longer
   bool looped = true;  // false: a streaming kernel, whose loads queue behind its first round trip
 };
 // `overlap`: of the card that the estimate is for.

@@ -13,8 +13,8 @@
 namespace tilecast {
 namespace {
 
-// Leaves are kept as 8-bit shares of their tree's largest one. Training rounds them to fewer steps (learn/boost.cpp),
-// so that they pack well; the error here is half a percent of a small step.
+// Leaves are kept as 8-bit shares of their tree's largest one. Training rounds them to fewer steps
+// (lab/train/boost.cpp), so they pack well; the error here is half a percent of a small step.
 constexpr float kLeafSteps = 127;
 
 void write_forest(PackWriter& out, const Forest& forest) {
@@ -99,7 +99,7 @@ FamilyModel read_model(PackReader& in, std::uint32_t version) {
     for (const float factor : facts.tuning.log_factors)
       if (!(std::abs(factor) < 20)) in.spoil();
     if (!std::isfinite(facts.tuning.extra_floor_us) || !std::isfinite(facts.code)) in.spoil();
-    // The floor that older files have there is the host's, of all kernels alike.
+    // The floor stored there by older files is the host's, the same for all kernels.
     if (facts.hosted && version <= kPackVersionOfOneFloor) facts.tuning.extra_floor_us = 0;
   }
   for (std::size_t i = 0, n = version > kPackVersionOfOneFloor ? in.count(1000) : 0; i < n && !in.bad(); ++i) {
@@ -183,7 +183,7 @@ Contents read_contents(PackReader& in) {
   return contents;
 }
 
-// Of a file that names no features: they are taken to be the program's.
+// For a file that names no features: they are assumed to be the program's.
 Contents read_unnamed_contents(PackReader& in) {
   Contents contents;
   in.counts();  // rows of all models together
@@ -219,7 +219,7 @@ Status check_features(const Contents& contents, const std::string& place) {
     const FeatureSchema own = feature_schema(family);
     if (own.hash() == schema.hash()) continue;
     return Error{place, family, "was trained on other features: it " + difference(schema, own),
-                 "train it again with `tilecast train`"};
+                 "train it again with `tilecast-lab train`"};
   }
   return Ok{};
 }

@@ -1,8 +1,8 @@
 // What training produces and forecasting reads: the learned models of all families, and what they were trained on.
 //
 // The file is a packed one (estimate/packed.h): the names of every family's features, then every model by its key, with
-// a hash of those names and the rows it was trained on, packed by itself, so that a forecast reads only those it needs
-// (LazyWeights). A file made for other features is refused; estimate/repack.h carries one over.
+// a hash of those names and the rows it was trained on, packed separately, so a forecast reads only the models it needs
+// (LazyWeights). A file made for other features is rejected; estimate/repack.h carries one over.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ class ModelSource {
  public:
   virtual ~ModelSource() = default;
   virtual const FamilyModel* find(std::string_view key) const = 0;
-  // The model that forecasts a kernel: its own format's, or that of a format which runs alike.
+  // The model that forecasts a kernel: its own format's, or that of a format that runs the same way.
   const FamilyModel* find(const Kernel& kernel) const;
 };
 
@@ -37,7 +37,7 @@ struct Weights : ModelSource {
   const FamilyModel* find(std::string_view key) const override;
 };
 
-// The same, each model read when it is first asked for; thread-safe.
+// The same, but each model is read when first needed; thread-safe.
 class LazyWeights : public ModelSource {
  public:
   // `bytes` must outlive it: the embedded file does.
@@ -59,12 +59,12 @@ std::string to_bytes(const Weights& weights, const SchemaOf& schema_of = feature
 // `place` names the file in errors.
 Result<Weights> weights_from_bytes(std::string_view bytes, const std::string& place);
 
-// A model and the features it was trained on, as a file has them, whatever the program's are.
+// A model and the features it was trained on, as stored in a file, whatever the program's features are.
 struct FiledModel {
   FamilyModel model;
   FeatureSchema schema;
 };
-// Files of the version before names are taken to have the program's features, and do not tell what their models were
+// Files of the version before names are assumed to have the program's features, and do not say what their models were
 // trained on.
 Result<std::vector<FiledModel>> filed_models(std::string_view bytes, const std::string& place);
 

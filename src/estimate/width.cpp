@@ -57,7 +57,7 @@ Width unknown_kernel_width(MainLoop loop) { return of(kKernelWidth, loop); }
 
 namespace {
 
-// Of a card and a kernel that the model's rows do not have, the measuring being the same.
+// The width for a card and a kernel that the model's rows do not cover, measured in the same way.
 Width stranger_width(MainLoop loop, Doubt doubt, const Width& nearest, bool kernel_known) {
   Width width = nearest;
   if (doubt >= Doubt::card) width = wider(width, of(kCardWidth, loop));
@@ -70,7 +70,7 @@ Width stranger_width(MainLoop loop, Doubt doubt, const Width& nearest, bool kern
 }  // namespace
 
 Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
-  // Every forecast asks, and there are thirty answers.
+  // Every forecast asks, and there are only thirty answers.
   using Answers = std::array<std::array<std::array<Width, 2>, kDoubtNames.size()>, kLoopNames.size()>;
   static const Answers answers = [] {
     Answers all;

@@ -1,5 +1,6 @@
-// What measurements of a card at hand say beyond its data sheet (`tilecast calibrate`): part of a GPU's description, so
-// that every command that takes the description takes them too. How they change a forecast: estimate/calibrated.h.
+// What measurements of the user's own card say beyond its data sheet (`tilecast calibrate`). Part of a GPU's
+// description, so every command that takes the description takes them too. How they change a forecast:
+// estimate/calibrated.h.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace tilecast {
 
-// The few physical quantities of a card that a forecast stands on.
+// The few physical quantities of a card that a forecast rests on.
 enum class CardTerm : std::uint8_t {
   math,     // time of arithmetic: tensor, vector and special-function pipes
   l2,       // of bytes through L2
@@ -25,17 +26,17 @@ inline constexpr std::array<std::string_view, kCardTerms> kCardTermNames = {"mat
 using CardFactors = std::array<float, kCardTerms>;  // logarithms of factors on those times
 
 inline constexpr int kPlaceDimensions = 24;
-// Where a kernel stands among others of its family; see estimate/calibrated.h.
+// A kernel's position among others of its family; see estimate/calibrated.h.
 using CalibrationPlace = std::array<float, kPlaceDimensions>;
 
-// What is left when the factors have spoken, as a sum over few measured rows: a correction of low rank.
+// What the factors leave, as a sum over a few measured rows: a low-rank correction.
 struct CalibrationPoint {
   CalibrationPlace place{};
   std::string variant;
   float weight = 0;
 };
 
-// Of one family and number format.
+// For one family and number format.
 struct FamilyCalibration {
   Count rows = 0;
   CardFactors factors{};  // beyond the card's

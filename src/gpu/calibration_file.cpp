@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// No card is e^3 times another than its data sheet says.
+// No card differs from its data sheet by a factor of e^3.
 constexpr double kMostLog = 3;
 constexpr std::size_t kMostPoints = 5000;
 
@@ -150,12 +150,13 @@ Json calibration_json(const Calibration& c, const CardPower& power) {
                      {"spread", rounded(family.spread)},
                      {"points", points}};
   }
-  return {{"rows", c.rows},
-          {"data", c.data},
-          {"factors", factors_json(c.factors)},
-          {"power",
-           {{"energy", rounded(static_cast<float>(power.energy))}, {"burst", rounded(static_cast<float>(power.burst))}}},
-          {"families", families}};
+  return {
+      {"rows", c.rows},
+      {"data", c.data},
+      {"factors", factors_json(c.factors)},
+      {"power",
+       {{"energy", rounded(static_cast<float>(power.energy))}, {"burst", rounded(static_cast<float>(power.burst))}}},
+      {"families", families}};
 }
 
 std::string like_description(const std::string& name) { return Json{{"like", name}, {"name", name}}.dump(); }

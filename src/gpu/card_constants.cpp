@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kGenerationNames = {"none", "mma", "wgmma", "tcgen05", "mfma", "xmx"};
 constexpr std::array<std::string_view, 3> kVendorNames = {"nvidia", "amd", "intel"};
 
-// What a constant may say of the cards it holds for.
+// What a constant may say about the cards it applies to.
 std::array<std::string_view, 6> words_of(const Gpu& gpu) {
   const std::string_view memory = gpu.has_hbm() ? "hbm" : gpu.dram.ecc ? "gddr-ecc" : "gddr";
   const std::string_view first = gpu.architecture == Architecture::pascal ? "hbm-first" : "hbm-later";

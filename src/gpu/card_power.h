@@ -1,5 +1,5 @@
-// How a card's silicon differs from its kind's: two factors of the power law (estimate/power.h), which measurements of
-// the card tell (`tilecast calibrate`) and its description keeps, "power" in the section "calibration".
+// How a card's silicon differs from its kind's: two factors of the power law (estimate/power.h), which are measured on
+// the card (`tilecast calibrate`) and stored in its description, "power" in the section "calibration".
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // A GPU as its data sheet describes it: an immutable value that every formula of Tilecast starts from.
 //
 // All rates are peaks. `clock.quoted` is the clock at which the vendor quotes its peaks, `clock.max` the highest the
-// driver allows: bounds use the latter (H100 is quoted at 1830 MHz and runs up to 1980). What a card sustains is no
+// driver allows: bounds use the latter (H100 is quoted at 1830 MHz and runs up to 1980). What a card sustains is not
 // part of its description; see estimate/physics.h.
 #pragma once
 
@@ -65,7 +65,7 @@ struct Gpu {
   Watts power;
 
   // Dense operations per clock and SM of the tensor pipe, by input and accumulate type; a fused multiply-add is two
-  // operations. Zero where the hardware lacks the mode.
+  // operations. Zero if the hardware lacks the mode.
   std::array<std::array<double, kDTypeCount>, kDTypeCount> tensor_per_clock{};
   // The same for the vector (FMA) pipe by type, one type per operand and result; int32 counts additions.
   std::array<double, kDTypeCount> vector_per_clock{};
@@ -91,15 +91,14 @@ struct Gpu {
     Bytes size;
     std::string type;
     BytesPerSecond bandwidth;
-    bool ecc = true;  // check bits are on as delivered; GDDR keeps them among the data, HBM beside them
+    bool ecc = true;  // ECC is enabled as shipped; GDDR stores check bits among the data, HBM beside them
   } dram;
   struct {
     BytesPerSecond nvlink, pcie;  // per direction; zero when absent
   } links;
   bool grace_host = false;  // the host is NVIDIA's Grace, on the same board (GH200, GB200)
 
-  // What an engine takes as its limits on this card when it is not told; absent: by the card's memory
-  // (serve/deployment).
+  // An engine's default limits on this card; absent: by the card's memory (serve/deployment).
   struct BatchLimits {
     Count sequences = 0, tokens = 0;
   };
@@ -109,10 +108,10 @@ struct Gpu {
   std::vector<std::string> notes;
   std::map<std::string, std::string> sources;       // field path -> where the figure comes from
   bool built_in = false;                            // false: from a user's file
-  std::shared_ptr<const Calibration> calibration;   // of a card that somebody measured; null for the rest
+  std::shared_ptr<const Calibration> calibration;   // of a calibrated card; null for the rest
   std::shared_ptr<const TunedConstants> constants;  // other values than the shipped ones: measured cards, laboratory
-  // The card that this description was made from (`like`); null where it stands on its own. What was measured of the
-  // parent speaks for the child as long as they are of one kind (`inherits`).
+  // The card that this description was derived from (`like`); null if it is complete by itself. What was measured on
+  // the parent applies to the child as long as they are of one kind (`inherits`).
   std::shared_ptr<const Gpu> parent;
   bool as_parent = false;  // nothing but names and notes differs from the parent
 
@@ -142,9 +141,9 @@ struct Gpu {
   // The value of a constant that the laboratory can refit.
   double tuned(const Tunable& constant) const { return constants ? constants->value(constant) : constant.value; }
 
-  // Whether measurements of the parent say something of this card: the same vendor, architecture and tensor pipe.
+  // Whether measurements of the parent apply to this card: the same vendor, architecture and tensor pipe.
   bool inherits() const;
-  // The card whose measurements are looked up: the parent where it speaks for this one, else the card itself.
+  // The card whose measurements are looked up: the parent if its measurements apply, otherwise the card itself.
   const Gpu& measured() const { return inherits() ? *parent : *this; }
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Vendor peaks are rounded to three digits or fewer; more than this apart, one of the figures is wrong.
+// Vendor peaks are rounded to three digits or fewer; if the difference is larger than this, one of the figures is
+// wrong.
 constexpr double kPeakTolerance = 0.02;
 
 constexpr const char* kMissing = "see docs/gpu-files.md, or start from \"like\"";
@@ -125,7 +126,7 @@ bool flag_or(Reader& read, const std::string& path, bool otherwise) {
   return value->get<bool>();
 }
 
-// What software makes of the card by its name, as figures: a card of another name is not another card.
+// What software derives from the card's name, as figures: renaming a card does not make it another card.
 void read_software(Reader& read, Gpu& gpu) {
   gpu.grace_host = flag_or(read, "grace_host", false);
   if (read.find("vllm"))
@@ -186,7 +187,7 @@ Result<Json> parse_description(std::string_view text, const std::string& place) 
   return parse_json_object(text, place, "see docs/gpu-files.md");
 }
 
-// Of these a description made from another card's has its own or none: they speak of the other card.
+// A derived description has its own values for these or none, because they describe the other card.
 constexpr std::array kNotInherited = {"published_peak_tflops", "aliases", "sources", "notes", "name", "calibration"};
 
 // The description `like` names.
@@ -203,10 +204,10 @@ Json bare(Json description) {
   return description;
 }
 
-// This file's fields laid over its parent's.
+// This file's fields merged over its parent's.
 Json laid_over(const Json& parent, const Json& own) {
   Json merged = bare(parent);
-  // vLLM's limits go by the memory: with another size they are not the parent's.
+  // vLLM's limits depend on the memory: with another size they are not the parent's.
   const Json::json_pointer size("/dram/gib");
   if (own.contains(size) && (!parent.contains(size) || own[size] != parent[size])) merged.erase("vllm");
   merged.merge_patch(own);

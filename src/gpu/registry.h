@@ -1,4 +1,4 @@
-// The GPUs Tilecast knows by name (data/gpus, embedded in the binary), and the way from a GPU's name to a Gpu.
+// The GPUs Tilecast knows by name (data/gpus, embedded in the binary), and finding a Gpu by name.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace tilecast {
 // Every built-in GPU, in the order `tilecast gpus` lists them (vendor, architecture, name). Parsed once, thread-safe.
 const std::vector<Gpu>& built_in_gpus();
 
-// A built-in GPU by its exact name, without a copy; null where there is none.
+// A built-in GPU by its exact name, without a copy; null if there is none.
 const Gpu* built_in_gpu(std::string_view name);
 
-// A built-in GPU by name or alias; case and punctuation are forgiven. A miss suggests the nearest names.
+// A built-in GPU by name or alias; case and punctuation do not matter. A miss suggests the nearest names.
 Result<Gpu> find_gpu(std::string_view name);
 
 // What a query's `gpu` takes: a name, the path of a description file (anything with a '/' or ending in .json), or the

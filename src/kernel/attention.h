@@ -15,20 +15,21 @@ enum class AttentionMask : std::uint8_t { causal, full };
 inline constexpr std::array<std::string_view, 2> kAttentionMaskNames = {"causal", "full"};
 constexpr const auto& enum_names(AttentionMask) { return kAttentionMaskNames; }
 
-// Whose kernel. `automatic` is what the engines' default is on the card: FlashAttention 3 on Hopper, the two-tile
-// pipeline of FlashAttention 4 and TRT-LLM-gen on data-centre Blackwell, FlashAttention 2 elsewhere. `cudnn` resolves to
-// the pipeline it is built like on the card: of its own on Hopper. `efficient` is xFormers' kernel (CUTLASS), which
-// PyTorch keeps for masks and cards that FlashAttention refuses. `ck` and `aiter` are AMD's: Composable Kernel's, which
-// ROCm's FlashAttention 2 is, and AITER's in assembly; a card or a kernel source leads to them, no shape names them.
+// Whose kernel it is. `automatic` is the engines' default on the card: FlashAttention 3 on Hopper, the two-tile
+// pipeline of FlashAttention 4 and TRT-LLM-gen on data-centre Blackwell, FlashAttention 2 elsewhere. `cudnn` resolves
+// to the pipeline it resembles on the card; on Hopper it has its own. `efficient` is xFormers' kernel (CUTLASS), which
+// PyTorch keeps for masks and cards that FlashAttention does not support. `ck` and `aiter` are AMD's: Composable
+// Kernel's (ROCm's FlashAttention 2) and AITER's assembly kernels; they are chosen by card or kernel source, never by
+// shape.
 enum class AttentionAlgorithm : std::uint8_t { automatic, fa2, fa3, blackwell, cudnn, efficient, ck, aiter };
 inline constexpr std::array<std::string_view, 6> kAttentionAlgorithmNames = {"auto",      "fa2",   "fa3",
                                                                              "blackwell", "cudnn", "efficient"};
 constexpr const auto& enum_names(AttentionAlgorithm) { return kAttentionAlgorithmNames; }
 
-// The algorithm that runs on this GPU; refused where the hardware lacks what it is written for.
+// The algorithm that runs on this GPU; an error if the hardware lacks what it needs.
 Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gpu& gpu);
 
-// Type of a key-value cache: as the queries, or quantised.
+// Type of the key-value cache: that of the queries, or quantised.
 enum class CacheType : std::uint8_t { same, fp8 };
 inline constexpr std::array<std::string_view, 2> kCacheTypeNames = {"same", "fp8"};
 constexpr const auto& enum_names(CacheType) { return kCacheTypeNames; }
@@ -45,8 +46,8 @@ struct Lengths {
   Count requests = 0;
 };
 
-// Lengths of a batch, equal ones gathered, longest first. Lists override the scalars; an empty kv list means kv = q
-// where `kv` is zero.
+// Lengths in a batch, grouped by value, longest first. Lists override the scalars; an empty kv list means kv = q if
+// `kv` is zero.
 std::vector<Lengths> gather_lengths(Count batch, Count q, Count kv, const std::vector<Count>& q_lens,
                                     const std::vector<Count>& kv_lens);
 
@@ -62,7 +63,7 @@ Count touched_keys(const Lengths& l, Count window);
 
 // Checks that all families need.
 Status check_heads(const AttentionHeads& heads);
-// Lists of lengths must agree with each other and with a batch that is given.
+// Lists of lengths must agree with each other and with the batch, if given.
 Status check_lists(Count batch, const std::vector<Count>& q_lens, const std::vector<Count>& kv_lens);
 Status check_lengths(const std::vector<Lengths>& lengths, AttentionMask mask, Count window,
                      const AttentionHeads& heads);

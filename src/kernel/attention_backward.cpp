@@ -19,7 +19,7 @@ struct BackwardTile {
   int qk_dim = 128, v_dim = 128;
   CtaShape cta;
   double block_clocks = 0, task_clocks = 0;  // of the SM, that the pipes below do not explain; as steps of the card
-  double reads = 2;  // times each operand of a product is read from shared memory
+  double reads = 2;                          // times each operand of a product is read from shared memory
   bool known = true;
 };
 
@@ -92,7 +92,8 @@ void set_waits(BackwardTile& tile, const Problem& p, const Gpu& gpu) {
   for (const Lengths& l : p.lengths) tiles += l.requests * p.heads.query * ceil_div(l.kv, tile.n);
   const auto waits = p.math.pipe == Pipe::tensor ? loop_waits(loop, tiles, gpu) : std::nullopt;
   if (!waits) return;
-  const double rate = p.math.ops_per_clock * instruction_share(tile.algorithm, gpu), scores = double{1} * tile.m * tile.n;
+  const double rate = p.math.ops_per_clock * instruction_share(tile.algorithm, gpu),
+               scores = double{1} * tile.m * tile.n;
   const double products = rate > 0 ? 2 * scores * (3 * tile.qk_dim + 2 * tile.v_dim) / rate : 0;
   const double step = pipeline_latency(gpu).step_clocks;
   tile.task_clocks = waits->task_clocks / step;
@@ -107,7 +108,8 @@ BackwardTile choose_tile(const Problem& p, AttentionAlgorithm algorithm, const G
   else if (algorithm == AttentionAlgorithm::cudnn) tile = cudnn_tile(dim, gpu);
   else if (algorithm == AttentionAlgorithm::efficient) tile = efficient_tile(dim);
   else if (algorithm == AttentionAlgorithm::fa3) tile = fa3_tile(dim, p.mask == AttentionMask::causal);
-  else tile = {algorithm, 128, 128, 0, 0, {512, 128, bytes(200e3)}, 0, 0, 1, false};  // flash_attn/cute/flash_bwd_sm100.py
+  else
+    tile = {algorithm, 128, 128, 0, 0, {512, 128, bytes(200e3)}, 0, 0, 1, false};  // flash_attn/cute/flash_bwd_sm100.py
   tile.algorithm = algorithm;
   tile.qk_dim = qk_dim;
   tile.v_dim = v_dim;
@@ -132,8 +134,8 @@ Rows rows_of(const Problem& p, const BackwardTile& tile, const Lengths& l, Count
   return {std::min(first / tile.m * tile.m, end), end};
 }
 
-// Gradients of keys and values leave once for every query head, and another kernel sums them; FlashAttention 3 and 4
-// add them up in fp32.
+// Gradients of keys and values are written once per query head, and another kernel sums them; FlashAttention 3 and 4
+// accumulate them in fp32.
 bool writes_heads(const BackwardTile& tile) {
   return tile.algorithm != AttentionAlgorithm::fa3 && tile.algorithm != AttentionAlgorithm::blackwell;
 }
@@ -152,7 +154,8 @@ TaskGroup task_of(const Problem& p, const BackwardTile& tile, const Rows& range,
   const double operands = 2 * m * (qk + v) + n * (2 * qk + v) + 3 * m * n;
   d.shared = bytes(e * (n * (qk + v) + steps * (m * (qk + v) + 2 * m * n + tile.reads * operands)));
   d.l2_load = bytes(real(keys) * width * e + rows * (width * e + 2 * 4));
-  // dQ is added up in fp32 by atomics; dK and dV leave once, as fp32 sums where heads share them in FlashAttention 3.
+  // dQ is accumulated in fp32 with atomics; dK and dV are written once, as fp32 sums if heads share them in
+  // FlashAttention 3.
   const bool sums = p.heads.group() > 1 && !writes_heads(tile);
   d.l2_store = bytes(rows * real(p.heads.qk_dim) * 4 + real(keys) * width * (sums ? 4 : p.bytes.out));
   if (tile.block_clocks > 0) return {0, d, tile.task_clocks + std::max(1.0, steps) * tile.block_clocks};
@@ -181,7 +184,7 @@ std::vector<TaskGroup> lay_out(const Problem& p, const BackwardTile& tile) {
   return tasks;
 }
 
-// A helper kernel that streams over rows: one CTA for each `block` rows of each head.
+// A helper kernel that streams over rows: one CTA per `block` rows of each head.
 Launch helper(std::string_view name, Count ctas, int threads, double load, double store, double elements) {
   Launch launch;
   launch.name = name;
@@ -211,8 +214,7 @@ Launch main_launch(const Problem& p, const BackwardTile& tile, double rows, doub
   launch.ctas = launch.task_count();
   // FlashAttention 2 launches the blocks of a head in turn; 3 and 4 the longest first (SingleTileBwdLPTScheduler).
   launch.order = Order::interleaved;
-  const bool in_turn =
-      tile.algorithm == AttentionAlgorithm::fa2 || tile.algorithm == AttentionAlgorithm::efficient;
+  const bool in_turn = tile.algorithm == AttentionAlgorithm::fa2 || tile.algorithm == AttentionAlgorithm::efficient;
   const bool sorted = !in_turn && p.mask == AttentionMask::causal && p.lengths.size() == 1;
   launch.dispatch = sorted ? Dispatch::longest_first : Dispatch::waves;
   const double pairs = total_pairs(p.lengths, p.mask, p.window) * real(p.heads.query);
@@ -221,14 +223,14 @@ Launch main_launch(const Problem& p, const BackwardTile& tile, double rows, doub
   launch.operands.add({"q", bytes(rows * qk * e)});
   launch.operands.add({"k", bytes(keys * qk * e)});
   launch.operands.add({"v", bytes(keys * v * e)});
-  // The launch before has just read dO: it may lie in the cache.
+  // The previous launch has just read dO, so it may be in the cache.
   launch.operands.add({"dout", bytes(rows * v * e), Operand::Role::workspace, true, false});
   launch.operands.add({"dq sums", bytes(rows * qk * 4), Operand::Role::workspace, true, true});
   return launch;
 }
 
-// dK and dV where several query heads share a key head: FlashAttention 2 writes one gradient for each query head and
-// lets PyTorch sum them, 3 adds up in fp32 and converts.
+// dK and dV where several query heads share a key head: FlashAttention 2 writes one gradient per query head and lets
+// PyTorch sum them; 3 accumulates in fp32 and converts.
 void add_group_launches(Plan& plan, const Problem& p, const BackwardTile& tile, double keys) {
   const double group = real(p.heads.group());
   const bool expands = writes_heads(tile);
@@ -256,7 +258,7 @@ Result<Plan> plan(const AttentionBackward& s, const Format& format, const Gpu& g
   const bool named = s.forward.algorithm != AttentionAlgorithm::automatic;
   auto algorithm = resolve_algorithm(named ? s.forward.algorithm : algorithm_named(context.kernel_source), gpu);
   if (!algorithm) return algorithm.error();
-  // AMD's kernels for gradients are not modelled apart.
+  // AMD's gradient kernels are not modelled separately.
   if (*algorithm == AttentionAlgorithm::ck || *algorithm == AttentionAlgorithm::aiter)
     algorithm = AttentionAlgorithm::fa2;
   const AttentionPrefill& forward = s.forward;

@@ -1,4 +1,4 @@
-// Attention of one new token (or a few) of each request against its cache.
+// Attention of one new token (or a few) per request against its cache.
 #pragma once
 
 #include <vector>

@@ -29,7 +29,7 @@ struct AttentionPrefill {
     shared_fields(s, visit);
     visit("kv-dtype", s.kv_dtype, "type of keys and values (default same as the queries)");
   }
-  // Those that the gradients have too.
+  // Fields that the gradients share.
   template <class Self, class Visit>
   static void shared_fields(Self& s, Visit&& visit) {
     visit("batch", s.batch, "requests (default 1)");

@@ -17,8 +17,8 @@ constexpr int kRocmPartition = 256;  // keys of a CTA: vllm/attention/backends/r
 
 using Word = KernelSource::Word;
 
-// TensorRT-LLM: its generated kernels on data-centre Blackwell for groups up to 32; before it XQA where a group of 2 to
-// 32 heads shares its keys, dimensions are multiples of 16 up to 256 and there is work for a quarter of the SMs
+// TensorRT-LLM: its generated kernels on data-centre Blackwell for groups up to 32; before Blackwell XQA, if a group of
+// 2 to 32 heads shares its keys, dimensions are multiples of 16 up to 256 and there is work for a quarter of the SMs
 // (decoderXQARunner, mayHavePerfGain and supportConfig*); masked multi-head attention otherwise.
 Decoder trtllm_decoder(const DecodeQuestion& q, const Gpu& gpu) {
   const Count group = q.heads.group();
@@ -30,8 +30,9 @@ Decoder trtllm_decoder(const DecodeQuestion& q, const Gpu& gpu) {
   return hopper && q.cache == CacheType::fp8 ? Decoder::xqa_wgmma : Decoder::xqa;
 }
 
-// vllm/platforms/rocm.py, use_rocm_custom_paged_attention: heads of 64 or 128 elements in groups of up to 16; vLLM has
-// its plain kernel otherwise. Nothing says that it runs so before CDNA3: there decoding stays FlashAttention 2's.
+// vllm/platforms/rocm.py, use_rocm_custom_paged_attention: heads of 64 or 128 elements in groups of up to 16; otherwise
+// vLLM uses its plain kernel. There is no evidence for this before CDNA3, so decoding there stays with FlashAttention
+// 2.
 Decoder amd_decoder(const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
   const KernelSource& source = context.kernel_source;
   if (source.says(Word::triton)) return Decoder::triton;
@@ -50,7 +51,7 @@ Decoder decoder_of(const DecodeQuestion& q, const Context& context, const Gpu& g
   const KernelSource& source = context.kernel_source;
   if (gpu.vendor == Vendor::amd) return amd_decoder(q, context, gpu);
   if (source.says(Word::triton)) return Decoder::triton;
-  // FlashInfer hands Blackwell's requests to TRT-LLM-gen only where the source says so.
+  // FlashInfer passes requests on Blackwell to TRT-LLM-gen only if the source says so.
   if (own_flashinfer(context)) {
     const bool tensor = q.heads.group() >= 4 || q.cache == CacheType::fp8;
     return tensor ? Decoder::flashinfer : Decoder::flashinfer_vector;
@@ -118,8 +119,8 @@ const DecoderConstants& waits_of(Decoder decoder) {
   return kFa2Decoder;
 }
 
-// Cards with fp8 but older than Hopper convert an fp8 cache to what they multiply at a cost; newer ones take an element
-// of it as they take one of 16 bits.
+// Cards with fp8 but older than Hopper convert an fp8 cache to what they multiply at a cost; newer ones handle its
+// elements like 16-bit ones.
 bool converts_slowly(const Gpu& gpu) {
   return gpu.tensor_generation() == TensorGeneration::mma && gpu.architecture < Architecture::hopper;
 }
@@ -234,8 +235,8 @@ Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& 
 }
 
 Passes prefill_passes(const Context& context, const Gpu& gpu) {
-  // Read off short prompts in large batches, which DRAM holds back (A100, L40S): 2.9 to 3.1 readings of keys and values
-  // for vLLM and SGLang, the attention's own included, 7.4 of queries for TensorRT-LLM.
+  // Read off short prompts in large batches, which are limited by DRAM (A100, L40S): 2.9 to 3.1 reads of keys and
+  // values for vLLM and SGLang, including the attention's own, and 7.4 of queries for TensorRT-LLM.
   if (context.engine == Launcher::trtllm) return {kTrtllmQueryPasses, kTrtllmKeyPasses, 0};
   const bool plans =
       context.kernel_source == KernelSource::flashinfer && gpu.tensor_generation() == TensorGeneration::tcgen05;
@@ -266,7 +267,7 @@ namespace {
 PrefillWaits waits_of(const LoopConstants& constants, const LoopQuestion& q, Count tiles, const Gpu& gpu) {
   const double first = gpu.tuned(q.algorithm == AttentionAlgorithm::cudnn ? kFirstTileCudnn : kFirstTileOthers);
   const double on_an_sm = static_cast<double>(std::max<Count>(1, ceil_div(tiles, Count{gpu.sms})));
-  // Wide heads wait for shared memory, behind which masks hide.
+  // Wide heads wait for shared memory, which hides the masks.
   const bool guarded = q.algorithm == AttentionAlgorithm::fa2 && q.dim < q.compiled;
   const double products = gpu.tuned(constants.products) * (q.compiled > 128 ? gpu.tuned(constants.wide) : 1.0) *
                           (guarded ? gpu.tuned(kPaddedProducts) : 1.0);
@@ -317,7 +318,7 @@ int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const 
     case Decoder::xqa_wgmma: {
       // An fp8 cache before Hopper runs without splits: one CTA's time at any batch (L40S tables).
       if (decoder == Decoder::xqa && q.cache == CacheType::fp8) return 1;
-      // computeMultiBlockCount: 128 tokens a block at least, growing with the root of the length, up to eight waves.
+      // computeMultiBlockCount: at least 128 tokens per block, growing with the root of the length, up to eight waves.
       const double blocks = std::floor(static_cast<double>(q.keys - 1) / 128);
       double count = std::max(1.0, std::min(blocks, std::round(std::sqrt(8 * blocks))));
       const double waves = all * count / sms;
@@ -337,7 +338,7 @@ int decoder_splits(Decoder decoder, const DecodeQuestion& q, Count tiles, const 
                      std::clamp(std::ceil(static_cast<double>(q.keys) / 32), 1.0, 8.0)));
     case Decoder::cudnn: {
       // Read off the grids of 63 shapes on an H200 (data/measurements/h200_attention_kernels.csv.gz): a power of two
-      // that keeps two CTAs an SM, a block of 128 keys each at least; below 1024 keys none.
+      // that keeps two CTAs per SM, with at least a block of 128 keys each; none below 1024 keys.
       if (q.keys < 1024) return 1;
       const double room = std::max(1.0, 2 * sms / all);
       return static_cast<int>(

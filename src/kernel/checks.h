@@ -25,7 +25,7 @@ inline Status require_positive(std::initializer_list<Named> dims) {
   return Ok{};
 }
 
-// The tensors of one kernel must fit an address space nobody exceeds; catches products of absurd dimensions.
+// The tensors of one kernel must fit in any real address space; catches products of absurd dimensions.
 inline Status require_reasonable(double elements) {
   if (elements > 1e15) return error("the tensors of this shape exceed 10^15 elements", "check the dimensions");
   return Ok{};

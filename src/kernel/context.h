@@ -14,8 +14,8 @@ struct Context {
   // Warmth::warm.
   int weight_copies = 1;
   int activation_copies = 1;
-  // Who launches, and which of its kernels, where known ("vllm", "vllm_flash_attn_fa3"): engines differ in the helper
-  // kernels around a kernel and in the kernel itself.
+  // What launches the kernel, and which of its kernels it is, if known ("vllm", "vllm_flash_attn_fa3"): engines differ
+  // in the helper kernels around a kernel and in the kernel itself.
   Launcher engine;
   KernelSource kernel_source;
   RunLength run = RunLength::burst;

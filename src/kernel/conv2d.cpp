@@ -51,7 +51,7 @@ GemmProblem implicit_problem(const Conv2d& s) {
   return {};
 }
 
-// The tensors of the convolution, with the roles its direction gives them.
+// The tensors of the convolution, with their roles in this direction.
 void add_operands(Launch& launch, const Conv2d& s, const Format& format) {
   const auto v = s.vertical(), h = s.horizontal();
   const double image = real(s.batch) * real(s.in_channels);
@@ -90,8 +90,8 @@ void set_required(Launch& launch, const Conv2d& s) {
   (launch.math.pipe == Pipe::tensor ? launch.required.tensor : launch.required.vector) = required_products(s);
 }
 
-// A pass over `elements` results of `threads` a CTA that reads and writes whole tensors: Winograd's transforms, sums of
-// splits.
+// A pass over `elements` results, `threads` per CTA, that reads and writes whole tensors: Winograd's transforms, sums
+// of splits.
 Launch pass(std::string_view name, double elements, Bytes load, Bytes store, double slots) {
   constexpr int kThreads = 256;
   Launch launch;
@@ -135,8 +135,8 @@ Plan implicit_plan(const Conv2d& s, const Format& format, const MathPath& math, 
   return plan;
 }
 
-// MIOpen's fastest solvers want channels last: what it gets as PyTorch lays it out (NCHW) it transposes before and
-// after, three quarters of the best solvers in its table for the MI300X. A pass reads and writes its tensor once.
+// MIOpen's fastest solvers need channels last: tensors in PyTorch's layout (NCHW) are transposed before and after by
+// three quarters of the best solvers in its table for the MI300X. A pass reads and writes its tensor once.
 Plan between_transposes(Plan product, const Format& format) {
   const Operands operands = product.launches.front().operands;
   Plan plan;
@@ -203,9 +203,9 @@ Plan winograd_plan(const Conv2d& s, const Format& format, const MathPath& math, 
 }
 
 // Clocks by which a library's heuristic would rank algorithms: arithmetic in whole waves or memory, launch by launch.
-// Shares of peak read off the algorithms cuDNN 8.9 took for NeuSight's convolutions (five cards, 59 to 67 % of them so
-// predicted): the fused Winograd kernel transforms between its products, and its transforms as kernels of their own
-// stride.
+// Shares of peak were read off the algorithms cuDNN 8.9 chose for NeuSight's convolutions (five cards, 59 to 67 % of
+// them predicted this way): the fused Winograd kernel transforms between its products, and its transforms as kernels of
+// their own stride.
 double rank_clocks(const Plan& plan, const MathPath& math, const Gpu& gpu) {
   const double dram_per_clock = gpu.dram.bandwidth.base() / gpu.clock.max.base();
   double clocks = 0;

@@ -19,7 +19,7 @@ constexpr int kThreads = 128;
 Count elements_per_cta(Bytes element) { return kThreads * (element >= bytes(4) ? 2 : 4); }
 
 // Bytes asked of L2 for one element of a transpose. A CTA writes a run of the result, which is part of one column of
-// the source, or several whole columns where rows are few: only then do elements share a sector.
+// the source, or several whole columns if there are few rows; only then do elements share a sector.
 Bytes fetched_per_element(const Copy& shape, Bytes element) {
   const double columns = static_cast<double>(elements_per_cta(element)) / static_cast<double>(shape.rows);
   const double sharing = std::clamp(columns, 1.0, static_cast<double>(shape.cols));

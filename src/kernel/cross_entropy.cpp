@@ -8,9 +8,9 @@
 namespace tilecast {
 namespace {
 
-// PyTorch SoftMax.cu, host_softmax over the last dimension: one CTA a row, a power-of-two block of up to 1024 threads,
-// one 16-byte vector a thread and step. A row that fits shared memory is read once, otherwise once each for the
-// maximum, the sum and the result.
+// PyTorch SoftMax.cu, host_softmax over the last dimension: one CTA per row, a power-of-two block of up to 1024
+// threads, one 16-byte vector per thread and step. A row that fits shared memory is read once, otherwise once each for
+// the maximum, the sum and the result.
 constexpr int kMostThreads = 1024;
 constexpr double kVectorBytes = 16;
 constexpr double kRowPasses = 3;

@@ -11,7 +11,7 @@
 namespace tilecast {
 namespace {
 
-// Words of the text; comments run from # to the end of a line. A missing or wrong word sets `failed` once and for all.
+// Words of the text; comments run from # to the end of a line. A missing or wrong word sets `failed` permanently.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) {}

@@ -1,10 +1,10 @@
-// The fitted networks behind cublas_simt.h, as data/plans/cublas_fp32.txt holds them, with every product that does not
-// depend on the problem already taken.
+// The fitted networks behind cublas_simt.h, as stored in data/plans/cublas_fp32.txt, with every product that does not
+// depend on the problem precomputed.
 //
 // A kernel scores each of its splits:
 //   score = output . relu(hidden) + linear[split] . r
 //   hidden = bias + by_problem' f + by_launch' g + (the split's own share)
-// r are features of the problem alone, f of the kernel's tiling of it, g of the launch that a split makes of that.
+// r are features of the problem alone, f of the kernel's tiling of it, and g of the launch that a split results in.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace tilecast {
 
-// Four floats that one instruction handles (GCC and Clang vector extension): the compiler left to itself makes branches
-// and single floats of the inner loop, half as fast.
+// Four floats that one instruction handles (GCC and Clang vector extension): left to itself, the compiler turns the
+// inner loop into branches and single floats, half as fast.
 typedef float Lanes __attribute__((vector_size(16)));
 inline constexpr std::size_t kLanes = 4;
 

@@ -14,8 +14,8 @@ using namespace constants;
 
 namespace {
 
-// Linear rows of GP104 come from runs at a quarter of its rate, in kernels that its other runs do not take
-// (measure/traps.h): T4's choice, of a card as small, serves there.
+// Linear rows of GP104 come from runs at a quarter of its rate, in kernels that its other runs do not use
+// (measure/traps.h), so the choice of T4, a card of similar size, is used there.
 CublasGpu fitted_gpu(const Gpu& gpu, bool batched) {
   switch (gpu.architecture) {
     case Architecture::pascal:
@@ -29,13 +29,13 @@ CublasGpu fitted_gpu(const Gpu& gpu, bool batched) {
 
 float log2_of(Count n) { return std::log2(static_cast<float>(n)); }
 
-// Written so that the compiler takes min and max instructions, not branches.
+// Written so that the compiler emits min and max instructions, not branches.
 inline float clip(float x, float least, float most) {
   x = x < least ? least : x;
   return most < x ? most : x;
 }
 
-// How full the last wave is, from -2 (nearly empty) to 1 (full). Any more waves than a million are full.
+// How full the last wave is, from -2 (nearly empty) to 1 (full). More than a million waves count as full.
 inline Lanes fill(Lanes waves) {
   typedef int Whole __attribute__((vector_size(16)));
   const Lanes most = {1e6F, 1e6F, 1e6F, 1e6F}, one = {1, 1, 1, 1}, none = {};
@@ -112,7 +112,8 @@ class Candidates {
   std::size_t count_ = 0;
 };
 
-// The likeliest tile over all its kernels and splits first, then the best of those: as the accuracy is counted.
+// First the likeliest tile over all its kernels and splits, then the best of those, which is how the accuracy is
+// counted.
 Candidate likeliest(const Candidates& all, const KernelNets& nets) {
   constexpr float kNegligible = 12;  // e^-12 of the best
   const auto less = [](const Candidate& a, const Candidate& b) { return a.score < b.score; };

@@ -15,7 +15,7 @@ using namespace constants::wgmma_choice;  // the cost of a tile in clocks, as th
 namespace {
 
 constexpr int kMostSplit = 16;
-// Tiles that would need more rounds than these are never taken; passing them over saves half of the search.
+// Tiles that would need more rounds than these are never chosen; skipping them saves half of the search.
 constexpr Count kMostRounds = 24, kMostNarrowRounds = 3;
 
 // Rows of the wgmma side and the most columns that accumulators and stages leave room for.
@@ -27,7 +27,7 @@ constexpr std::array<Rows, 7> kRows = {
 constexpr int kMostSwappedRows = 256;
 constexpr double kSurely = 1 - 1e-9;  // more than the rounding of a few products
 constexpr std::array<int, 8> kColumns = {8, 16, 32, 48, 64, 96, 128, 192};
-// Besides these, the columns with which the tiles just fill so many rounds of the SMs.
+// In addition, the columns with which the tiles just fill this many rounds of the SMs.
 constexpr std::array<double, 7> kFills = {8.0 / 11, 10.0 / 11, 1, 2, 3, 4, 5};
 
 Count cluster_room(const Gpu& gpu) { return Count{gpu.sms} * 10 / 11 / 4 * 4; }
@@ -51,8 +51,8 @@ class Search {
       rooms_[i] = static_cast<Count>(kFills[i] * static_cast<double>(sms_) + 0.5);
   }
 
-  // Looks at the tile that most large products take, so that hopeless ones are known from the beginning. Whether it is
-  // the best, and the first of equals, is left to the search proper.
+  // Tries the tile that most large products use first, so that hopeless ones are rejected early. Whether it is the
+  // best, and the first of equals, is left to the search itself.
   void aim() {
     constexpr int kUsualRows = 192, kUsualColumns = 192;
     if (p_.m <= kUsualRows - 64 || p_.n <= kUsualColumns - 8) return;  // not among those searched
@@ -76,7 +76,7 @@ class Search {
   bool prune = true;  // leave out tiles that would need very many rounds
 
  private:
-  // `lines` of tiles side by side, each over `across` columns of the result.
+  // `lines` of adjacent tiles, each over `across` columns of the result.
   struct Lines {
     int rows;
     Count lines, across;
@@ -98,24 +98,22 @@ class Search {
     }
   }
 
-  // A width known here is divided by without a division.
+  // Dividing by a width known here needs no division instruction.
   template <int kWidth>
   void attempt_listed(const Lines& side, int most_columns) {
     if (kWidth > most_columns || (kWidth > 8 && kWidth - 8 >= side.across)) return;
     if (kWidth < 64 && prune && side.lines * side.across > kMostNarrowRounds * sms_ * kWidth) return;
     consider(side, kWidth, side.lines * ceil_div(side.across, kWidth));
   }
-  void attempt(const Lines& side, int columns) {
-    consider(side, columns, side.lines * ceil_div(side.across, columns));
-  }
+  void attempt(const Lines& side, int columns) { consider(side, columns, side.lines * ceil_div(side.across, columns)); }
 
   struct Step {
     double tile_bytes, fed;  // what it loads, and its clocks were L2 never in the way
     double factor;           // on the clocks of the whole
   };
 
-  // Were L2 never in the way, neither the whole tile nor any split of it would take less than this: most need no closer
-  // look.
+  // If L2 were never a limit, neither the whole tile nor any split of it would take less than this, so most need no
+  // closer look.
   [[gnu::always_inline]] void consider(const Lines& side, int columns, Count tiles) {
     const double work = side.rows * std::max<double>(columns, kLeastColumns) * clocks_per_result_;
     const double tile_bytes = (side.rows + columns) * row_bytes_;
@@ -156,10 +154,11 @@ class Search {
     }
   }
 
-  // Clocks of so many results if nothing but multiplying and storing them took any.
+  // Clocks for this many results, counting only multiplying and storing them.
   double results_clocks(double results) const {
     constexpr double kLeastFactor = kWide.value * kSwapped.value * kSurely;
-    return results * round_of_a_tile_ * (static_cast<double>(steps_) * clocks_per_result_ + kNextEpilogue) * kLeastFactor;
+    return results * round_of_a_tile_ * (static_cast<double>(steps_) * clocks_per_result_ + kNextEpilogue) *
+           kLeastFactor;
   }
   // Clocks of the best split of a tile: more parts have fewer steps each and more to add up.
   double split_at_least(double all_steps) const {
@@ -228,8 +227,8 @@ GemmChoice choose_wgmma(const GemmProblem& p, const MathPath& math, const Gpu& g
   }
   const CtaCluster cluster = cluster_for(p, search.tile_m, search.tile_n, search.split, gpu);
   GemmChoice choice;
-  // One warp group issues loads, two multiply; 168 registers a thread on average. 64 rows a wgmma, the other side
-  // whole.
+  // One warp group issues loads, two multiply; 168 registers per thread on average. 64 rows per wgmma, the whole of the
+  // other side.
   const bool tokens_are_rows = search.tile_m % 64 == 0 && search.tile_n % 64 != 0;
   choice.tile = {search.tile_m,
                  search.tile_n,

@@ -1,6 +1,6 @@
-// The tile, cluster and split-K that cuBLAS takes on Hopper's tensor pipe.
+// The tile, cluster and split-K that cuBLAS chooses on Hopper's tensor pipe.
 //
-// cuBLAS publishes neither its kernels nor its heuristic, but its kernels' names tell the tile
+// cuBLAS publishes neither its kernels nor its heuristic, but its kernels' names reveal the tile
 // (nvjet_sm90_tst_AxB_KxS_CxD: A columns of the result, B rows, main-loop depth, stages, cluster). The 3,545 names of
 // data/measurements/h200_kernels.csv.gz show 180 tiles: one side a multiple of 64 (the rows of a wgmma), the other of 8
 // (its columns), on either side of the product, cut so that the tiles just fill one or a few rounds of the SMs.

@@ -61,15 +61,15 @@ Count saved_tensors(const Elementwise& shape) {
   }
 }
 
-// Slots no implementation avoids: a sum of k tensors is k - 1 additions (one with a constant). A maximum runs on the
-// ALU and a copy on none.
+// Slots that no implementation can avoid: a sum of k tensors is k - 1 additions (one with a constant). A maximum runs
+// on the ALU and a copy on none.
 double required_slots(const Elementwise& shape) {
   if (shape.op == PointwiseOp::copy || shape.op == PointwiseOp::relu) return 0;
   if (shape.backward) return shape.op == PointwiseOp::add ? 0 : static_cast<double>(shape.inputs);
   return static_cast<double>(std::max<Count>(1, shape.inputs - 1));
 }
 
-// Operands that a strided walk computes offsets of. A sum or product of one tensor is one with a broadcast row.
+// Operands for which a strided walk computes offsets. A sum or product of one tensor is one with a broadcast row.
 int offsets_of(const Elementwise& shape) {
   const bool joins = shape.op == PointwiseOp::add || shape.op == PointwiseOp::mul || shape.op == PointwiseOp::div;
   return 1 + static_cast<int>(joins ? std::max<Count>(2, shape.inputs) : shape.inputs);

@@ -16,14 +16,14 @@ namespace {
 
 constexpr double kIndexBytes = 8;  // int64 token ids
 
-// PyTorch aten/src/ATen/native/cuda/Indexing.cu, index_select: CTAs of 128 threads, at most eight a SM; up to 16
+// PyTorch aten/src/ATen/native/cuda/Indexing.cu, index_select: CTAs of 128 threads, at most eight per SM; for up to 16
 // indices one CTA covers columns of all of them, beyond that the whole output is divided.
 constexpr int kThreads = 128;
 constexpr Count kCtasPerSm = 8;
 constexpr Count kFewIndices = 16;
 
-// Since PyTorch 2.7 rows of whole 16-byte words go through vectorized_gather_kernel (Indexing.cu): one CTA a token and
-// 256 words, as wide as the row up to that. Grids of data/measurements/h200_kernels.csv.gz agree.
+// Since PyTorch 2.7 rows of whole 16-byte words go through vectorized_gather_kernel (Indexing.cu): one CTA per token
+// and 256 words, as wide as the row up to that. Grids of data/measurements/h200_kernels.csv.gz agree.
 constexpr Count kGatherWord = 16;
 constexpr int kGatherThreads = 256;
 
@@ -39,14 +39,14 @@ Grid gather_grid(const Embedding& s, double element, const Gpu& gpu) {
   return {std::min(ceil_div(work, kThreads), kCtasPerSm * gpu.sms), kThreads};
 }
 
-// PyTorch Embedding.cu, embedding_dense_backward_cuda: up to 3072 tokens one kernel of 32 columns a CTA adds rows; more
-// are sorted first.
+// PyTorch Embedding.cu, embedding_dense_backward_cuda: for up to 3072 tokens one kernel with 32 columns per CTA adds
+// rows; more are sorted first.
 constexpr Count kUnsortedTokens = 3072;
 constexpr Count kColumnsPerCta = 32;
 constexpr int kBackwardThreads = 1024;
 constexpr Count kRowsPerSegment = 10;  // NROWS_PER_THREAD: sorted rows one thread adds up
 
-// Radix sort of 64-bit keys with 64-bit positions, eight bits a pass.
+// Radix sort of 64-bit keys with 64-bit positions, eight bits per pass.
 constexpr double kSortPasses = 8;
 
 Plan forward(const Embedding& s, double element, const Gpu& gpu) {
@@ -64,7 +64,7 @@ Plan forward(const Embedding& s, double element, const Gpu& gpu) {
   stream.steps = words ? 1 : std::ceil(stream.elements / static_cast<double>(stream.ctas * grid.threads));
   Launch launch = streaming_launch(
       stream, {table, reads("indices", kIndexBytes * tokens), writes("output", tokens * cols * element)});
-  // A token that repeats asks L2 for its row again.
+  // A repeated token reads its row from L2 again.
   launch.tasks[0].each.l2_load =
       bytes((tokens * cols * element + kIndexBytes * tokens) / static_cast<double>(stream.ctas));
   return Plan{{launch}};

@@ -42,8 +42,8 @@ TileWork work_of(const Layout& layout, const Lengths& l, Count index) {
   return {end_block - first_block + passed, end_row - first_row, real(end - first_block * tile.n)};
 }
 
-// Dependent steps of a task, in the card's own: a decoder's waiting times are clocks of its own, of which the card's
-// prologue is part.
+// Dependent steps of a task, in units of the card's own step: a decoder has its own waiting times in clocks, which
+// include the card's prologue.
 double steps_of(const Layout& layout, const TileWork& work) {
   const double blocks = real(std::max<Count>(1, work.blocks));
   if (layout.tile.block_clocks == 0) return blocks;
@@ -154,7 +154,7 @@ FlashTile decoder_tile(const DecoderShape& shape, const TileQuestion& question) 
   return tile;
 }
 
-// A CTA that is alone on its SM waits for its own products too.
+// A CTA alone on its SM also waits for its own products.
 void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
   if (question.algorithm == AttentionAlgorithm::fa2 && own_flashinfer(context)) {
     layout.tile = flashinfer_tile(question, gpu);
@@ -183,7 +183,7 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   tile.key_clocks = element * dims;
 }
 
-// TRT-LLM-gen has no kernel for heads that are not whole steps of 16: TensorRT-LLM falls back to its older ones on
+// TRT-LLM-gen has no kernel for heads that are not a multiple of 16: TensorRT-LLM falls back to its older ones on
 // mma.sync, three times as slow on B200 and GB200 (encoder rows of 72).
 bool lacks_generated(const AttentionHeads& heads, const Context& context) {
   return context.engine == Launcher::trtllm && heads.qk_dim % 16 != 0;
@@ -219,7 +219,7 @@ void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, cons
     layout.joins_itself = shape.joins_itself;
     layout.splits = decoder_splits(decoder, asked, all_tiles(layout), gpu);
   }
-  // mha_varlen_fwd splits keys only where it swaps; PyTorch calls mha_fwd, which always may.
+  // mha_varlen_fwd splits keys only if it swaps; PyTorch calls mha_fwd, which always may.
   if (decoder == Decoder::fa2 && !asked.swapped() && context.engine != Launcher::pytorch) layout.splits = 1;
   layout.helpers = decode_helpers(decoder, asked, context);
   const double key_bytes = real(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
@@ -246,14 +246,14 @@ void set_dispatch(Launch& launch, const Layout& layout, const Gpu& gpu) {
     launch.order = layout.splits > 1 ? Order::grouped : Order::interleaved;
     return;
   }
-  // FlashAttention 3 (hopper/tile_scheduler.hpp): persistent CTAs, longest tile first under a mask or with lengths of
-  // their own; one CTA a tile where keys are split. Its sections of heads that fit L2 are not modelled.
+  // FlashAttention 3 (hopper/tile_scheduler.hpp): persistent CTAs, longest tile first under a mask or with unequal
+  // lengths; one CTA per tile if keys are split. Its sections of heads that fit L2 are not modelled.
   const bool uneven = p.mask == AttentionMask::causal || p.lengths.size() > 1;
   launch.dispatch = layout.splits > 1 ? Dispatch::waves : uneven ? Dispatch::longest_first : Dispatch::persistent;
   if (layout.splits == 1) launch.ctas = gpu.sms;
 }
 
-// Rows of a head are walked last, so that the keys of all requests and heads pass between two readings of one.
+// Rows of a head are walked last, so the keys of all requests and heads pass between two reads of one.
 void reread_keys(const Layout& layout, Operand& k, Operand& v, const Gpu& gpu) {
   double pairs = 0;
   Count most_tiles = 0;
@@ -266,7 +266,7 @@ void reread_keys(const Layout& layout, Operand& k, Operand& v, const Gpu& gpu) {
   k.reuse_distance = v.reuse_distance = k.size + v.size;
 }
 
-// A copy or cast of so many elements, what the kernel before it left in the cache.
+// A copy or cast of this many elements, which the previous kernel left in the cache.
 Launch copy_launch(double elements, double steps) {
   Launch launch;
   launch.name = "attention_copy";
@@ -305,7 +305,7 @@ Ops required_exponentials(double pairs, const Gpu& gpu) {
 }
 
 Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes& element, double steps) {
-  // flash_fwd_launch_template.h, run_flash_splitkv_fwd: 128 threads, few rows a CTA for parallelism.
+  // flash_fwd_launch_template.h, run_flash_splitkv_fwd: 128 threads, few rows per CTA for parallelism.
   const int block = v_dim % 128 == 0 ? 4 : v_dim % 64 == 0 ? 8 : 16;
   Launch launch;
   launch.name = "attention_combine";
@@ -378,7 +378,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   launch.operands.add(k);
   launch.operands.add(v);
   Plan plan;
-  // The result belongs to the plan, whichever launch writes it: counted once, here.
+  // The result belongs to the plan, whichever launch writes it, so it is counted once, here.
   launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element->out), Operand::Role::activation, false, true});
   if (layout.splits > 1)
     launch.operands.add({"partial results", bytes(4 * rows * layout.splits * real(heads.v_dim + 1)),

@@ -52,7 +52,7 @@ FlashTile fa2_tile(const TileQuestion& q, const Gpu& gpu) {
   else if (dim <= 128) set_warps(tile, small && causal_only ? 64 : 128, small && !causal_only ? 32 : 64, 4);
   else if (dim <= 192) set_warps(tile, 128, 64, 8);
   else if (dim <= 256) {
-    // 128 x 64 only where it fits and 64 x 64 would not fit twice: A100.
+    // 128 x 64 only if it fits and 64 x 64 would not fit twice: A100.
     const double per_cta = in_bytes(gpu.shared_memory.per_cta), per_sm = in_bytes(gpu.shared_memory.per_sm);
     const bool wide = per_cta >= 2.0 * dim * (128 + 2 * 64) && per_sm < 4.0 * dim * (64 + 2 * 64);
     set_warps(tile, wide ? 128 : 64, 64, wide ? 8 : 4);
@@ -68,7 +68,7 @@ FlashTile fa2_tile(const TileQuestion& q, const Gpu& gpu) {
   return tile;
 }
 
-// hopper/heuristics.h, should_pack_gqa: packing pays where the rows of one head fill their tiles badly.
+// hopper/heuristics.h, should_pack_gqa: packing pays if the rows of one head fill their tiles badly.
 bool packs_groups(const TileQuestion& q, int rows) {
   if (q.heads.group() == 1) return false;
   if (q.variable) return true;
@@ -164,8 +164,8 @@ FlashTile efficient_tile(const TileQuestion& q, const Gpu& gpu) {
 
 // Composable Kernel (example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py, gfx9 at 16 bits): 128 rows by 64 or 128 keys, a
 // wave of 64 lanes for every 32 rows, products of 32 x 32; queries stay in registers, keys and values pass through the
-// LDS 32 columns at a time, three such pieces at once (block_fmha_pipeline_qr_ks_vs_async.hpp), and CTAs of a CU are as
-// many as that file asks for. AITER's assembly is assumed to have twice the rows and waves.
+// LDS 32 columns at a time, three such pieces at once (block_fmha_pipeline_qr_ks_vs_async.hpp), and a CU holds as many
+// CTAs as that file asks for. AITER's assembly is assumed to have twice the rows and waves.
 FlashTile amd_tile(const TileQuestion& q, const Gpu& gpu) {
   FlashTile tile = base_tile(q);
   const int dim = std::max(tile.qk_dim, tile.v_dim), waves = dim <= 32 ? 2 : 4;
@@ -259,7 +259,7 @@ FlashTile flashinfer_tile(const TileQuestion& q, const Gpu& gpu) {
   return tile;
 }
 
-// attention/scheduler.cuh, PrefillBinarySearchKVChunkSize: two CTAs an SM, no chunk below 128 keys.
+// attention/scheduler.cuh, PrefillBinarySearchKVChunkSize: two CTAs per SM, no chunk below 128 keys.
 int flashinfer_splits(Count tiles, Count keys, const Gpu& gpu) {
   const Count room = 2 * Count{gpu.sms} / std::max<Count>(1, tiles);
   return static_cast<int>(std::clamp<Count>(std::min(room, ceil_div(keys, 128)), 1, kMostSplits));

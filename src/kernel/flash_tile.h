@@ -1,4 +1,4 @@
-// Tiles of the flash-attention kernels: the published tables, and what one tile asks of an SM.
+// Tiles of the flash-attention kernels: the published tables, and what one tile demands of an SM.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct AttentionBytes {
 struct FlashTile {
   AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;
   int m = 128, n = 64;            // query rows and keys of a step
-  int computed_rows = 0;          // that its warps compute, where they span more than it has; 0: its rows
+  int computed_rows = 0;          // rows its warps compute, if they span more than it has; 0: its rows
   int qk_dim = 128, v_dim = 128;  // head dimensions as computed: padded to the kernel's
   int stages = 1;
   CtaShape cta;
@@ -24,14 +24,14 @@ struct FlashTile {
   bool packed = false;  // query heads of a group are rows of the same tile
   bool known = true;    // from the library's own table, unchanged
   bool vector = false;  // multiplies on the vector pipe
-  bool serial = false;  // the waits below are clocks of the SM, which CTAs side by side share
-  // What a task, a key block and a key wait for and nothing hides; zero: the card's own step for each block.
+  bool serial = false;  // the waits below are clocks of the SM that concurrent CTAs share
+  // Exposed waits of a task, a key block and a key; zero: the card's own step for each block.
   double task_clocks = 0, block_clocks = 0, key_clocks = 0;
 
   int rows_computed() const { return std::max(m, computed_rows); }
 };
 
-// What decides the choice of a tile.
+// What determines the choice of a tile.
 struct TileQuestion {
   AttentionAlgorithm algorithm = AttentionAlgorithm::fa2;  // resolved
   AttentionHeads heads;
@@ -44,13 +44,13 @@ struct TileQuestion {
 };
 
 FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu);
-// FlashAttention 2 has another kernel where keys are split over CTAs or the cache is paged.
+// FlashAttention 2 uses another kernel if keys are split over CTAs or the cache is paged.
 FlashTile fa2_split_tile(const TileQuestion& question, const Gpu& gpu);
 
 // FlashInfer's kernels for prefill before Hopper: a group's heads are always rows of one tile.
 FlashTile flashinfer_tile(const TileQuestion& question, const Gpu& gpu);
 
-// CTAs that share the keys of one query tile, by each library's heuristic. `tiles`: query tiles of all requests and
+// CTAs that share the keys of one query tile, by each library's heuristic. `tiles`: query tiles over all requests and
 // heads; `blocks`: key blocks of the longest request.
 int fa2_splits(Count tiles, Count blocks, const Gpu& gpu);
 int fa3_splits(Count tiles, Count blocks, const Gpu& gpu);
@@ -60,7 +60,7 @@ int flashinfer_splits(Count tiles, Count keys, const Gpu& gpu);
 // One task: `blocks` key blocks against one tile of queries, of which `rows` rows and `keys` keys are real.
 struct TileWork {
   Count blocks = 0, rows = 0;
-  double keys = 0;  // a mean where it stands for several tiles
+  double keys = 0;  // a mean if it represents several tiles
 };
 // `kv_dim`: elements of K and V together per key, as read. `out`: bytes of a result element (4 for partial results).
 Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionHeads& heads, Count kv_dim,
@@ -68,7 +68,7 @@ Demand tile_demand(const FlashTile& tile, const TileWork& work, const AttentionH
 
 // Rounds a head dimension up to one the kernels are compiled for.
 int compiled_dim(Count dim, AttentionAlgorithm algorithm = AttentionAlgorithm::fa2);
-// Halves the key block, then the rows, until a CTA fits; a tile changed so is no longer the library's.
+// Halves the key block, then the rows, until a CTA fits; a tile changed this way is no longer the library's.
 void fit_shared(FlashTile& tile, double q_element, double kv_element, const Gpu& gpu);
 
 }  // namespace tilecast

@@ -1,7 +1,7 @@
 // Numeric formats of kernels: what `--dtype` and the dtype column of a measurement table name.
 //
-// A format says what lies in memory (bits of a weight and an activation, scales included), what the pipe multiplies and
-// accumulates in, and whether activations are quantised by a kernel of their own first.
+// A format says how numbers are stored (bits per weight and activation, scales included), what the pipe multiplies and
+// accumulates in, and whether a separate kernel first quantises the activations.
 #pragma once
 
 #include <span>
@@ -41,13 +41,13 @@ enum class FormatId : std::uint8_t {
 };
 
 struct Format {
-  std::string_view name;            // at the borders: what users and tables write
+  std::string_view name;            // at the interfaces: what users and tables write
   FormatId id = FormatId::unnamed;  // what the library compares
-  DType math = DType::bf16;        // type the multiplier sees
-  DType accumulate = DType::fp32;  // type it accumulates in
-  double weight_bits = 16;         // per weight in memory, scales included
-  double activation_bits = 16;     // per activation as the product reads it, scales included
-  DType output = DType::bf16;      // type of the result, and of activations before quantising
+  DType math = DType::bf16;         // type the multiplier sees
+  DType accumulate = DType::fp32;   // type it accumulates in
+  double weight_bits = 16;          // per weight in memory, scales included
+  double activation_bits = 16;      // per activation as the product reads it, scales included
+  DType output = DType::bf16;       // type of the result, and of activations before quantising
   Quantise quantise = Quantise::none;
   // Weights are unpacked to `math` in registers (weight-only quantisation): costs vector operations per weight.
   bool unpack_weights = false;

@@ -20,7 +20,7 @@ ElementCost backward_cost(Gate act) {
   return {kErf.slots + kExp.slots + 9, kErf.xu + kExp.xu};
 }
 
-// FlashInfer's act_and_mul_kernel (and vLLM's, since it vectorises): 16 bytes a thread and half where the width allows.
+// FlashInfer's act_and_mul_kernel (and vLLM's, since it vectorises): 16 bytes per thread and half, if the width allows.
 int threads_of(const GatedActivation& shape, Bytes element) {
   const Count vector = static_cast<Count>(16 / in_bytes(element));
   const Count wanted = shape.cols % vector == 0 ? shape.cols / vector : shape.cols;

@@ -1,4 +1,4 @@
-// act(x) * y over the two halves of every row, as FlashInfer and vLLM launch it: a CTA a token.
+// act(x) * y over the two halves of every row, as FlashInfer and vLLM launch it: one CTA per token.
 #pragma once
 
 #include <array>

@@ -25,7 +25,7 @@ Status check_product(Count batch, Count m, Count n, Count k) {
   return require_reasonable(b * (dm * dk + dn * dk + dm * dn));
 }
 
-// Reading and writing of one CTA's shared memory: tiles are written once and read by every instruction group that needs
+// Reads and writes of one CTA's shared memory: tiles are written once and read by every instruction group that needs
 // them; a group covers reuse_m x reuse_n results.
 Bytes shared_traffic(const GemmChoice& choice, double k, double element) {
   const GemmTile& tile = choice.tile;
@@ -36,7 +36,7 @@ Bytes shared_traffic(const GemmChoice& choice, double k, double element) {
 }
 
 // Adding up the partial sums of split-K: cublasLt's splitKreduce_kernel, CTAs of 32 x 16 threads over 32 columns and as
-// many times 16 rows as make about four CTAs an SM (743 of the 767 grids of data/measurements/h200_kernels.csv.gz).
+// many times 16 rows as make about four CTAs per SM (743 of the 767 grids of data/measurements/h200_kernels.csv.gz).
 Launch reduce_launch(const GemmProblem& p, const Format& format, int split, const Gpu& gpu) {
   const double results = real(p.batch) * real(p.m) * real(p.n);
   const Count columns = ceil_div(p.n, 32), rows = ceil_div(p.m, 16);
@@ -59,7 +59,7 @@ Launch reduce_launch(const GemmProblem& p, const Format& format, int split, cons
   return launch;
 }
 
-// The kernel that quantises the activations first, where the format asks for one.
+// The kernel that first quantises the activations, if the format needs one.
 Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gpu& gpu, const Context& context) {
   if (format.quantise != Quantise::dynamic) return Plan{};
   Quantize shape;
@@ -80,10 +80,10 @@ Alignment alignment_of(const GemmProblem& p, Layout layout, const MathPath& math
   return at(128) ? Alignment::full : at(32) ? Alignment::half : Alignment::none;
 }
 
-// Rows that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back to kernels of
-// Ampere's time where they start at multiples of 4 (cutlass_80_tensorop_s16816, align2: 240 to 277 TFLOP/s on an H200
-// of the 790 it reaches otherwise) and to Turing's where they do not (cutlass_75_tensorop_s1688, align1: 82 to 134).
-// Cards whose own instructions are nearer to those lose less.
+// Rows that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back to Ampere's kernels
+// if they start at multiples of 4 (cutlass_80_tensorop_s16816, align2: 240 to 277 TFLOP/s on an H200 of the 790 it
+// reaches otherwise) and to Turing's if they do not (cutlass_75_tensorop_s1688, align1: 82 to 134). Cards whose own
+// instructions are closer to those lose less.
 double alignment_share(Alignment alignment, const Gpu& gpu) {
   if (alignment == Alignment::full) return 1;
   const TensorGeneration generation = gpu.tensor_generation();
@@ -91,8 +91,8 @@ double alignment_share(Alignment alignment, const Gpu& gpu) {
   return gpu.tuned(alignment == Alignment::half ? kHalfAlignedShare : kMisalignedShare);
 }
 
-// cuBLAS has kernels of its own for one row (gemv2T, gemvx): of fp32 always, of 16-bit types where no other kernel
-// takes the rows as they lie.
+// cuBLAS has separate kernels for one row (gemv2T, gemvx): always for fp32, and for 16-bit types if no other kernel
+// accepts the alignment of the rows.
 bool is_one_row(const GemmProblem& p, const MathPath& math, Alignment alignment, const Gpu& gpu) {
   if (p.m != 1 || gpu.vendor != Vendor::nvidia) return false;
   return alignment != Alignment::full || (math.pipe == Pipe::vector && math.input == DType::fp32);
@@ -118,7 +118,7 @@ Launch one_row_launch(const GemmProblem& p, const Format& format, const MathPath
 bool reads_rows_of_x(Layout layout) { return layout == Layout::tn || layout == Layout::nn; }
 bool reads_rows_of_w(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
 
-// Pages that one step's rows lie in: those of the span, and one more where spans do not begin with a page.
+// Pages touched by one step's rows: those of the span, and one more if spans do not begin at a page.
 double pages_of(Count rows, Bytes apart) {
   const double span = in_bytes(apart) * real(rows) / in_bytes(mebibytes(kTranslatedPage));
   return span == std::floor(span) ? span : span + 1;
@@ -126,7 +126,7 @@ double pages_of(Count rows, Bytes apart) {
 
 // A step of the main loop reads a few elements of every row of its tiles. Pascal fetches no more than those at a time
 // and translates few pages: once the rows of a tile lie in more of them, steps wait for translations, all the more as
-// CTAs drift apart wave by wave and no longer ask for the same pages together. Cards after it fetch and translate more.
+// CTAs drift apart wave by wave and no longer ask for the same pages together. Later cards fetch and translate more.
 double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math, const GemmChoice& choice,
                       const Gpu& gpu) {
   if (gpu.architecture != Architecture::pascal || math.pipe != Pipe::vector) return 1;
@@ -141,9 +141,9 @@ double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math,
   return 1 / (1 + kFarRowsCost * rows_per_result * std::max(0.0, 1 - kFarRowsPages / pages) * drift);
 }
 
-// Before copies were asynchronous a step's tiles went through registers to shared memory, in slots of the same
-// schedulers: small tiles bring more elements for each result. Kernels of later cards copy past the registers, but
-// their threads have fewer results in small tiles, and read more of shared memory for each.
+// Before copies were asynchronous, a step's tiles went through registers to shared memory, in slots of the same
+// schedulers; small tiles load more elements per result. Later kernels copy past the registers, but in small tiles
+// their threads have fewer results, and read more of shared memory for each.
 double loading_share(const MathPath& math, const GemmTile& tile, const Gpu& gpu) {
   if (math.pipe != Pipe::vector || gpu.vendor != Vendor::nvidia) return 1;
   if (math.input == DType::fp32 && has_later_simt(gpu))

@@ -11,7 +11,7 @@
 
 namespace tilecast {
 
-// Which operand is transposed in memory, column-major as BLAS names it: a linear layer is tn.
+// Which operand is transposed in memory, in BLAS's column-major terms: a linear layer is tn.
 enum class Layout : std::uint8_t { tn, nn, nt, tt };
 inline constexpr std::array<std::string_view, 4> kLayoutNames = {"tn", "nn", "nt", "tt"};
 constexpr const auto& enum_names(Layout) { return kLayoutNames; }
@@ -52,7 +52,7 @@ struct Bmm {
 Result<Plan> plan(const Gemm& shape, const Format& format, const Gpu& gpu, const Context& context);
 Result<Plan> plan(const Bmm& shape, const Format& format, const Gpu& gpu, const Context& context);
 
-// What the product needs whatever its plan: operands and operations, no tasks. Allocates nothing: the way to a bound.
+// What the product needs regardless of its plan: operands and operations, no tasks. Allocates nothing; used for bounds.
 Launch gemm_requirements(const GemmProblem& problem, const Format& format, const MathPath& math, bool weights);
 
 // The whole launch under a choice of tile and split.

@@ -19,7 +19,7 @@ namespace {
 
 // Tiles of cuBLAS and CUTLASS where the tensor pipe is fed by mma.sync, and of convolutions everywhere: rows along m
 // (tokens), columns along n. A 16-row tile is a 64-row one of the transposed problem: libraries swap the operands when
-// there are few tokens. cuBLAS on Hopper has a choice of its own (kernel/cublas_wgmma.h).
+// there are few tokens. cuBLAS on Hopper has its own choice (kernel/cublas_wgmma.h).
 constexpr std::array<GemmTile, 9> kTensorTiles = {{
     {.m = 16, .n = 64, .threads = 128, .registers = 96, .ctas_per_sm = 4, .reuse_m = 16, .reuse_n = 64},
     {.m = 16, .n = 128, .threads = 128, .registers = 128, .ctas_per_sm = 3, .reuse_m = 16, .reuse_n = 64},
@@ -98,7 +98,7 @@ std::span<const GemmTile> gemm_tiles(const MathPath& math, const Gpu& gpu) {
 
 namespace {
 
-// What running a product in one tile costs, at the split that suits it best.
+// The cost of running a product in one tile, at the split that suits it best.
 class ListedCost {
  public:
   ListedCost(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, int depth, double element, bool product)
@@ -119,7 +119,7 @@ class ListedCost {
     double clocks = std::numeric_limits<double>::infinity();
     int split = 1;
   };
-  // Nothing where every split takes more than `most` clocks: whatever the split, all SMs together run all steps.
+  // Empty if every split takes more than `most` clocks: whatever the split, all SMs together run all steps.
   Split of(const GemmTile& tile, double most) const {
     constexpr double kSurely = 1 - 1e-9;  // more than the rounding of a few products
     const Count tiles = problem_.batch * ceil_div(problem_.m, tile.m) * ceil_div(problem_.n, tile.n);
@@ -135,7 +135,7 @@ class ListedCost {
       const Count units = tiles * split;
       const double waves = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
       const Count steps = split > 1 ? ceil_div(all_steps_, split) : all_steps_;
-      // SMs side by side share what L2 delivers.
+      // Concurrent SMs share what L2 delivers.
       const double step = std::max(alone, step_bytes * static_cast<double>(std::min(units, sms_)) / l2_);
       double clocks =
           waves * static_cast<double>(steps) * step + latency_.task_clocks * (1 + latency_.wave_share * (waves - 1));
@@ -157,8 +157,8 @@ class ListedCost {
   double reduce_clocks_;  // of one part of a split
 };
 
-// The least cost over the tiles offered; of equal ones the first. Large tiles stand last and are looked at first: few
-// others come near them where there is much to do.
+// The least cost over the tiles offered; the first of equal ones. Large tiles come last and are tried first, since few
+// others come close when there is much to do.
 GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, bool product) {
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0;
@@ -180,9 +180,9 @@ GemmChoice choose_listed(const GemmProblem& problem, const MathPath& math, const
   return best;
 }
 
-// rocBLAS takes the macro-tile that was fastest for the tuned size nearest to one product: all rows of NeuSight's with
-// the same sides run the same kernel, whatever their batch. Among single products small tiles win as they occupy the
-// compute units, and pay for it when a batch would fill them anyway.
+// rocBLAS uses the macro-tile that was fastest for the tuned size nearest to one product: all rows of NeuSight's with
+// the same sides run the same kernel, whatever their batch. For single products small tiles win because they occupy the
+// compute units, and cost more when a batch would fill them anyway.
 GemmChoice choose_rocblas(const GemmProblem& problem, const MathPath& math, const Gpu& gpu) {
   const int depth = step_depth(math);
   const double element = bits_of(math.input) / 8.0, rate = math.ops_per_clock * product_efficiency(gpu);
@@ -203,8 +203,8 @@ GemmChoice choose_rocblas(const GemmProblem& problem, const MathPath& math, cons
   return best;
 }
 
-// Ada, for which cuBLAS's choice was not fitted (kernel/cublas_simt.h), is taken to run batched products of few columns
-// in tiles as narrow, as Hopper does; the fitted ones of Ampere, under an older cuBLAS, would double their work.
+// cuBLAS's choice was not fitted on Ada (kernel/cublas_simt.h): we assume that it runs batched products of few columns
+// in equally narrow tiles, as Hopper does. Ampere's fitted ones, under an older cuBLAS, would double their work.
 bool beyond_fitted(const GemmProblem& p, const Gpu& gpu) {
   return gpu.architecture == Architecture::ada && std::min(p.m, p.n) <= kNarrowSimtTile;
 }

@@ -25,17 +25,17 @@ struct GemmChoice {
   int split = 1;
   int tile_k = 64;  // elements of k per main-loop step
   int stages = 4;
-  bool reduction_kernel = true;      // a second kernel joins the partial sums of a split; else the CTAs do, in place
+  bool reduction_kernel = true;  // a second kernel joins the partial sums of a split; otherwise the CTAs do, in place
   int cluster_m = 1, cluster_n = 1;  // CTAs along m and n that share loads by multicast
   bool persistent = false;           // at most one round of CTAs walks the tiles
-  Count concurrent = 0;              // CTAs the GPU runs at once; zero: not known, and no re-reads are forecast
+  Count concurrent = 0;              // CTAs the GPU runs at once; zero: unknown, and no re-reads are forecast
   int coalesced = 1;                 // SMs whose simultaneous requests for the same line L2 serves once
-  bool direct_weights = false;       // weights go into registers past shared memory
+  bool direct_weights = false;       // weights go into registers, bypassing shared memory
   Bytes shared_per_result;           // through shared memory on a result's way out
-  double scale_slots = 0;            // vector slots of a result in every step, for its scales
-  double latency_steps = 0;          // steps of kernel/pipeline.h that a step here waits as long as; zero: by its depth
-  double result_slots = 0;           // vector slots of a result outside the main loop
-  double joining_clocks = 0;         // that adding up the parts of a split takes after the main loop
+  double scale_slots = 0;            // vector slots per result in every step, for its scales
+  double result_slots = 0;           // vector slots per result outside the main loop
+  double latency_steps = 0;          // steps of kernel/pipeline.h that a step waits as long as; zero: by its depth
+  double joining_clocks = 0;         // to add up the parts of a split after the main loop
 };
 
 // Elements of k in one main-loop step: 128 bytes of an operand row on the tensor pipe, 8 elements in SIMT kernels.
@@ -44,7 +44,7 @@ int step_depth(const MathPath& math);
 // Whose choice it is. cuBLAS treats single and strided-batched products differently; convolutions are cuDNN's.
 enum class GemmRoutine : std::uint8_t { linear, batched, other };
 
-// The tile and split the library would take on this GPU.
+// The tile and split the library would choose on this GPU.
 GemmChoice choose_gemm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu,
                        GemmRoutine routine = GemmRoutine::other);
 

@@ -12,9 +12,9 @@ using namespace constants;
 
 namespace {
 
-// Tiles go out in groups of eight along one side, each group swept along the other: along m where clusters span m, else
-// along n (chosen on the DRAM reads of 18 products beyond L2, data/measurements/h200_counters.csv: within 10 % in the
-// median). The swept operand is read again for every group, the grouped one for every round within a group.
+// Tiles go out in groups of eight along one side, each group swept along the other: along m if clusters span m,
+// otherwise along n (chosen on the DRAM reads of 18 products beyond L2, data/measurements/h200_counters.csv: within 10
+// % in the median). The swept operand is read again for every group, the grouped one for every round within a group.
 struct Sweep {
   Restream swept, grouped;
 };
@@ -34,8 +34,8 @@ Sweep sweep_of(const TileGrid& grid, bool along_m, Bytes swept, Bytes grouped, B
 
 }  // namespace
 
-// Hopper's L2 serves simultaneous requests of neighbouring SMs for a line once. The number of
-// neighbours fits what products ask of L2; it is taken for later generations, of which there are no counters.
+// Hopper's L2 serves simultaneous requests of neighbouring SMs for a line once. The number of neighbours fits the
+// measured L2 requests of products; it is assumed for later generations, for which there are no counters.
 int coalesced_requests(const Gpu& gpu) {
   return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell ? kCoalescedSms : 1;
 }
@@ -74,8 +74,8 @@ Restreams restreams_of(const TileGrid& grid, const GemmChoice& choice, const Pro
   return {sweep.swept, sweep.grouped};
 }
 
-// Rows of x are read once per column of tiles and the other way round. Kernels that load by TMA ask for whole tiles,
-// rows beyond the edge included; others mask those.
+// Rows of x are read once per column of tiles, and vice versa. Kernels that load by TMA ask for whole tiles, rows
+// beyond the edge included; others mask those.
 Bytes asked_by_cta(const GemmProblem& p, const Format& format, const GemmChoice& choice, const TileGrid& grid) {
   const LoadShares asked = asked_of_l2(choice.tile, {choice.cluster_m, choice.cluster_n, choice.coalesced},
                                        real(grid.m), real(grid.n), grid.rounds);

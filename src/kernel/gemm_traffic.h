@@ -1,4 +1,5 @@
-// What a matrix product asks of L2 and how often it streams its operands from DRAM, by its tiles' order and clusters.
+// What a matrix product demands of L2 and how often it streams its operands from DRAM, given its tile order and
+// clusters.
 #pragma once
 
 #include "kernel/gemm_tile.h"
@@ -9,11 +10,11 @@ namespace tilecast {
 struct TileGrid {
   Count m = 1, n = 1;     // tiles along each side
   double rounds = 1;      // of all products together
-  double concurrent = 1;  // tiles of one product side by side
+  double concurrent = 1;  // concurrent tiles of one product
 };
 TileGrid grid_of(const GemmProblem& problem, const GemmChoice& choice);
 
-// How often the launch streams an operand past L2 when nothing stays there, and what passes between two readings.
+// How often the launch streams an operand past L2 when nothing stays there, and what passes between two reads.
 struct Restream {
   double passes = 1;
   Bytes distance;
@@ -31,13 +32,13 @@ Restreams restreams_of(const TileGrid& grid, const GemmChoice& choice, const Pro
 struct LoadShares {
   double x = 1, w = 1;
 };
-// CTAs whose loads may be one: clusters ask once for all of theirs, and L2 serves simultaneous requests of `coalesced`
-// neighbours once.
+// CTAs whose loads may be merged: a cluster asks once for all its CTAs, and L2 serves simultaneous requests of
+// `coalesced` neighbours once.
 struct LoadSharing {
   int cluster_m = 1, cluster_n = 1, coalesced = 1;
 };
 int coalesced_requests(const Gpu& gpu);
-// Of a product of `m` by `n` tiles, run in `rounds`.
+// For a product of `m` by `n` tiles, run in `rounds`.
 LoadShares asked_of_l2(const GemmTile& tile, const LoadSharing& sharing, double m, double n, double rounds);
 
 // Bytes one CTA asks of L2.

@@ -79,7 +79,7 @@ Launch grouped_launch(const GroupedProblem& problem, const Format& format, const
   launch.tasks.clear();
   launch.ctas = problem.tiles(tile);
   double all_rows = 0;
-  // CTAs of a cluster stay together, and so do all where nothing is known of their number.
+  // CTAs of a cluster stay together, and so do all CTAs if their number is unknown.
   const double rounds = choice.concurrent > 0 ? std::max(1.0, real(launch.ctas) / real(choice.concurrent)) : 1.0;
   for (auto first = problem.rows.begin(); first != problem.rows.end();) {
     const Count tall = ceil_div(*first, tile.m);

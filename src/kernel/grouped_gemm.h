@@ -16,7 +16,7 @@ struct GroupedProblem {
   Count tiles(const GemmTile& tile) const;
 };
 
-// The tile a library tuned for the shape takes: the least cost over the offered ones, as choose_gemm, without split-K.
+// The tile a library tuned for the shape chooses: the least cost over those offered, like choose_gemm, without split-K.
 GemmChoice choose_grouped(const GroupedProblem& problem, const MathPath& math, const Gpu& gpu);
 
 // The launch under a tile, without operands. Products with equally many tiles are one task group.

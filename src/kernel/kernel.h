@@ -1,11 +1,11 @@
 // Every kernel family Tilecast knows, as one value type.
 //
-// Families are only named here, so that a change to one compiles anew what uses that one: a source includes the header
-// of each family that it makes or reads, and `kernel/shapes.h` where it asks the same of all.
+// Families are only named here, so that a change to one recompiles only what uses it: a source includes the header of
+// each family that it makes or reads, and `kernel/shapes.h` if it deals with all of them.
 //
 // Adding a family is one header and one source beside this file, one line in the list below, one include in
-// `kernel/shapes.h`, and one line in `Classify` (model/graph.cpp): the class that breakdowns of models list it under. A
-// family that is missing there does not compile.
+// `kernel/shapes.h`, and one line in `Classify` (model/graph.cpp): its class in breakdowns of models. A family that is
+// missing there does not compile.
 #pragma once
 
 #include <cstddef>
@@ -71,8 +71,8 @@ using KernelFamilies = FamilyList<
 template <class S>
 concept FamilyShape = KernelFamilies::has<S>();
 
-// A shape of any one family: a variant that needs none of its alternatives to be complete. It lies in place, without an
-// allocation of its own; copies and ends are compiled once, in kernel.cpp.
+// A shape of any one family: a variant that needs none of its alternatives to be complete. It is stored in place,
+// without an allocation; copying and destruction are compiled once, in kernel.cpp.
 class Shape {
  public:
   Shape();  // of the first family, all fields at their defaults
@@ -102,7 +102,7 @@ class Shape {
     if (!is<S>()) refuse();
     return held<S>();
   }
-  // The shape if it is of this family, else null.
+  // The shape if it is of this family, otherwise null.
   template <FamilyShape S>
   const S* get_if() const {
     return is<S>() ? &held<S>() : nullptr;
@@ -159,12 +159,12 @@ struct Family {
 
 // All families, in the order of the list above.
 const std::vector<Family>& families();
-// By name; a hyphen stands for an underscore. A miss suggests the nearest.
+// By name; hyphens and underscores are interchangeable. A miss suggests the nearest.
 Result<const Family*> find_family(std::string_view name);
 
 using Dims = std::vector<std::pair<std::string, std::string>>;  // field name -> value, as text
 
-// A checked shape from named values: unknown, missing, malformed, negative or contradictory ones are refused by name.
+// A checked shape from named values: unknown, missing, malformed, negative or contradictory ones are rejected by name.
 Result<Shape> shape_from(std::string_view family, const Dims& dims);
 std::string_view family_of(const Shape& shape);
 // One of every family, all fields at their defaults, in the order of the list above.

@@ -6,7 +6,7 @@
 namespace tilecast {
 namespace {
 
-// vLLM csrc/cache_kernels.cu, reshape_and_cache_flash: one CTA a token, up to 512 threads over its heads.
+// vLLM csrc/cache_kernels.cu, reshape_and_cache_flash: one CTA per token, up to 512 threads over its heads.
 constexpr int kMostThreads = 512;
 
 }  // namespace

@@ -33,7 +33,7 @@ bool is_offered(int m, int n, bool block_scaled) {
   return m < 160 || n >= 128;  // tall tiles are wide too
 }
 
-// Four waves in two rows and two columns, or side by side where there are few rows.
+// Four waves in two rows and two columns, or in one row if there are few rows.
 GemmTile tile_of(int m, int n, const Gpu& gpu) {
   const bool square = m >= 32 && n >= 32;
   GemmTile tile{.m = m, .n = n, .threads = kThreads};
@@ -49,7 +49,7 @@ bool is_block_scaled(const Format& format) {
   return format.id == FormatId::fp8_block || format.id == FormatId::fp8_block_static;
 }
 
-// All that the cost of a tile depends on.
+// Everything the cost of a tile depends on.
 struct Work {
   Count tiles = 0;               // of all products
   double rows = 0, columns = 0;  // that a tile really has, in the mean
@@ -136,9 +136,7 @@ GemmChoice finished(GemmChoice choice, const Cost& cost, bool direct) {
 
 }  // namespace
 
-bool takes_mfma(const MathPath& math, const Gpu& gpu) {
-  return gpu.cdna3_or_later() && math.pipe == Pipe::tensor;
-}
+bool takes_mfma(const MathPath& math, const Gpu& gpu) { return gpu.cdna3_or_later() && math.pipe == Pipe::tensor; }
 
 bool has_direct_weights(const Format& format, const Context& context) {
   if (bits_of(format.math) == 16 && !context.kernel_source.says(KernelSource::Word::batched)) return true;

@@ -1,9 +1,9 @@
-// Products on AMD's matrix cores from CDNA3 on, as libraries tuned for each shape run them: hipBLASLt, AITER's kernels
-// of Composable Kernel and in assembly.
+// Products on AMD's matrix cores from CDNA3 on, as libraries tuned for each shape run them: hipBLASLt, and AITER's
+// kernels from Composable Kernel and in assembly.
 //
-// What sets these kernels apart from those of asynchronous tensor pipes: waves read their operands from the LDS and
-// multiply in turn, so that the two times add up; results pass through the LDS on their way out; the parts of a split
-// are added up by atomics into a zeroed result.
+// What sets these kernels apart from those of asynchronous tensor pipes: waves alternate between reading operands from
+// the LDS and multiplying, so the two times add up; results pass through the LDS on their way out; the parts of a split
+// are accumulated with atomics into a zeroed result.
 #pragma once
 
 #include "kernel/context.h"
@@ -14,7 +14,7 @@ namespace tilecast {
 // Whether a product of this path has such a plan on the card.
 bool takes_mfma(const MathPath& math, const Gpu& gpu);
 
-// Weights laid out beforehand as lanes want them go from memory into registers, past the LDS; so do those of
+// Weights laid out beforehand as lanes need them go from memory into registers, bypassing the LDS; so do those of
 // hipBLASLt's 16-bit kernels (DirectToVgpr), but not of CK's batched ones.
 bool has_direct_weights(const Format& format, const Context& context);
 

@@ -20,8 +20,8 @@ namespace {
 constexpr Count kAbsorbedDim = 128;    // of a head without position, before and after the latent
 constexpr Count kUnsplitResident = 2;  // CTAs that an SM's shared memory holds
 constexpr double kReservedShared = 1024;
-constexpr double kSplitKeys = 64;    // of get_num_kv_splits_triton
-constexpr Count kLeastKeys = 32;     // of a share: a block
+constexpr double kSplitKeys = 64;  // of get_num_kv_splits_triton
+constexpr Count kLeastKeys = 32;   // of a share: a block
 constexpr int kUnsplitShares = 4;  // CTAs that share a tile's values
 // Shares of the keys that the Triton kernels launch, whether they find any or not: vLLM's are fixed, SGLang's at most.
 constexpr Count kServedSplits = 32, kVllmSplits = 4;
@@ -61,15 +61,15 @@ FlashTile mla_tile(const MlaDecode& s, MlaDecoder decoder, const AttentionBytes&
       tile.cta = {128, 255, bytes(0)};
       break;
   }
-  // The latent lies in shared memory once, as key and value.
+  // The latent is in shared memory once, as key and value.
   double shared = tile.qk_dim * (tile.m * element.q + tile.stages * tile.n * element.kv);
   if (decoder == MlaDecoder::unsplit) shared = in_bytes(gpu.shared_memory.per_cta) / kUnsplitResident - kReservedShared;
   tile.cta.shared_memory = std::min(bytes(shared), gpu.shared_memory.per_cta);
   return tile;
 }
 
-// SGLang hands FlashAttention 3 an fp8 cache by widening it and taking rotated part and latent apart
-// first: its rows take five times bf16's.
+// SGLang passes an fp8 cache to FlashAttention 3 after widening it and separating the rotated part from the latent: its
+// rows take five times as long as bf16's.
 bool casts_cache(const MlaDecode& s, MlaDecoder decoder, const Context& context) {
   return s.kv_dtype == CacheType::fp8 && decoder == MlaDecoder::flash_mla && context.engine == Launcher::sglang;
 }

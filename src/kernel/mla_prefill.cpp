@@ -22,7 +22,7 @@ Status MlaPrefill::check() const {
 
 namespace {
 
-// What engines run around the attention, as passes over its tensors.
+// The engines' helper kernels around the attention, as passes over its tensors.
 void add_helpers(Plan& plan, const MlaPrefill& s, bool narrow, const Context& context) {
   if (context.engine.empty()) return;  // the kernel by itself
   const AttentionHeads heads = s.geometry();
@@ -42,7 +42,7 @@ void add_helpers(Plan& plan, const MlaPrefill& s, bool narrow, const Context& co
   if (narrow) plan.launches.push_back(mla_copy("narrow", all, all / 2, kMlaHelperTrips));
 }
 
-// vLLM's layer unfolds keys and values from the latent and puts the rotated part beside them (forward_mha).
+// vLLM's layer expands keys and values from the latent and appends the rotated part (forward_mha).
 void add_layer(Plan& plan, const MlaPrefill& s, const MathPath& math) {
   const double tokens = total_queries(s.lengths()), rows = tokens * real(s.heads);
   const double unfolded = rows * real(s.nope_dim + s.v_dim) * kBytes;

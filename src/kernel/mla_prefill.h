@@ -1,5 +1,5 @@
-// Prefill of multi-head latent attention: keys and values are unfolded from the latent first, so that it is attention
-// with as many key heads as query heads and wider keys than values.
+// Prefill of multi-head latent attention: keys and values are first expanded from the latent, which makes it attention
+// with as many key heads as query heads and keys wider than values.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What is known of the engines' kernels for multi-head latent attention: which one runs, how it cuts its keys, and what
-// stands around it.
+// What is known about the engines' kernels for multi-head latent attention: which one runs, how it splits the keys, and
+// what surrounds it.
 #pragma once
 
 #include "kernel/attention.h"
@@ -29,13 +29,13 @@ struct MlaWaits {
 };
 MlaWaits mla_waits(MlaDecoder decoder, CacheType cache, const Gpu& gpu);
 
-// A kernel that only moves bytes, its own results or those of a kernel before it.
+// A kernel that only moves bytes: its own results or those of an earlier kernel.
 Launch mla_copy(std::string_view name, double read, double written, double trips);
 
-// vLLM's layer outside a graph, as its collectors time it: what surrounds the attention is in it.
+// vLLM's layer outside a graph, as its collectors time it, including what surrounds the attention.
 bool whole_layer(const Context& context);
-// What the host takes to launch a plan outside a graph, where that is known to be more than the launches' own floors;
-// the GPU waits for it.
+// The host's time to launch a plan outside a graph, where it is known to exceed the launches' own floors; the GPU waits
+// for it.
 Seconds host_time(const Plan& plan, const Context& context);
 
 // SGLang's collectors run prompts through the absorbed form: all heads share one key of 576 elements.

@@ -23,17 +23,17 @@ constexpr Count kMostExperts = 1 << 16;
 
 MoeStyle style_of(const Moe& s, const Format& format, const Gpu& gpu, const Context& context) {
   if (s.style != MoeStyle::automatic) return s.style;
-  // AITER's experts are grouped products; vLLM asks for them only where a variable says so.
+  // AITER's experts are grouped products; vLLM uses them only if an environment variable says so.
   const bool cdna3 = gpu.cdna3_or_later();
   if (cdna3 && context.engine != Launcher::vllm) return MoeStyle::grouped;
-  // vLLM 0.24 and SGLang 0.5 take their Triton kernel up to Hopper; trtllm-gen or CUTLASS on Blackwell and for fp4;
+  // vLLM 0.24 and SGLang 0.5 use their Triton kernel up to Hopper; trtllm-gen or CUTLASS on Blackwell and for fp4;
   // Marlin for weight-only formats (kernel sources of the AIConfigurator rows).
   const bool grouped = gpu.tensor_generation() == TensorGeneration::tcgen05 || format.math == DType::fp4 ||
                        format.unpack_weights || format.math == DType::fp64;
   return grouped ? MoeStyle::grouped : MoeStyle::triton;
 }
 
-// A kernel with one CTA a row that moves `load` and `store` bytes of it.
+// A kernel with one CTA per row that moves `load` and `store` bytes of it.
 Launch row_kernel(std::string_view name, Count rows, Bytes load, Bytes store, Ops vector, Ops xu) {
   Launch launch;
   launch.name = name;
@@ -97,7 +97,7 @@ struct Rank {
 };
 
 // Sorting the (token, expert) pairs by expert: moe_align_block_size, or the prologue of the permutation. Few CTAs, many
-// dependent small steps; its bytes are nothing.
+// small dependent steps, hardly any bytes.
 Launch align_launch(const Rank& r) {
   constexpr double kPairBytes = 4 + 4;  // expert id read, sorted position written
   constexpr Count kThreads = 1024;
@@ -147,14 +147,14 @@ Launch combine_launch(const Rank& r) {
 }
 
 // Main-loop steps of a task as latency counts them, for a task of `steps` steps. A plain product's constants are too
-// kind to MoE kernels on Hopper and Blackwell:
+// optimistic for MoE kernels on Hopper and Blackwell:
 // - Tiles of fewer rows than one wgmma run on mma.sync or leave most of it idle, and indirect rows (gathered, or behind
 // an expert's descriptor)
 //   add to each load. Slopes over the width of the model at one or two tokens: 350 clocks per 64 elements on A100 and
 //   H200 (Triton; 420 CUTLASS), 180 to 275 on GB200.
 // - A CTA finds its expert, its rows and its descriptors before the first step, and tasks follow each other without
 //   overlap: 5,000 to 6,000 clocks each, as on A100, where plain products cost that too (H200 and GB200 with experts of
-//   a few dozen columns, whose second product has one step a task).
+//   a few dozen columns, whose second product has one step per task).
 double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
   constexpr int kWgmmaRows = 64;
   const TensorGeneration generation = gpu.tensor_generation();
@@ -164,7 +164,7 @@ double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
          gpu.tuned(kExpertTaskClocks) / pipeline_latency(gpu).step_clocks;
 }
 
-// Times over the full rate that tensor work takes. Triton multiplies blocks of fewer than 64 rows with mma.sync, which
+// Time of tensor work relative to the full rate. Triton multiplies blocks of fewer than 64 rows with mma.sync, which
 // reaches about half of Hopper's pipe (H20: 77 of 148 TFLOP/s with 32 rows, 142 with 64; SynPerf's rows).
 double mma_sync_cost(const GemmChoice& choice, const Gpu& gpu) {
   const bool mma_sync = gpu.tensor_generation() == TensorGeneration::wgmma && choice.tile.m < 64;
@@ -262,7 +262,7 @@ int helpers_of(const Format& format, const Context& context) {
   return generated ? kGeneratedHelpers : kOtherNarrowHelpers;
 }
 
-// Few bytes and one CTA each: what they take is their loads in turn.
+// Few bytes and one CTA each: their time is that of their dependent loads.
 void add_helpers(Plan& plan, const Format& format, const Context& context) {
   for (int i = 0; i < helpers_of(format, context); ++i) {
     Launch launch = row_kernel("moe_helper", 1, bytes(0), bytes(0), ops(0), ops(0));

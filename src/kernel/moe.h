@@ -13,7 +13,7 @@
 namespace tilecast {
 
 enum class MoeStyle : std::uint8_t {
-  automatic,  // what the engines take for this format and GPU by default
+  automatic,  // the engines' default for this format and GPU
   grouped,    // permuted tokens, grouped products of CUTLASS, DeepGEMM or TensorRT-LLM, tiles tuned per shape
   triton,     // the fused_moe kernel of vLLM and SGLang: tokens gathered, each expert padded to BLOCK_SIZE_M
 };

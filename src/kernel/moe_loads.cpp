@@ -152,7 +152,7 @@ MoeLoads moe_loads(const Moe& shape) {
 
 namespace {
 
-// Relative chances of so many rows, from `first` on: the binomial distribution as far as it is worth counting.
+// Relative probabilities of each number of rows, from `first` on: the binomial distribution as far as it matters.
 struct Chances {
   Count first = 0;
   std::vector<double> of;

@@ -11,13 +11,13 @@ struct MoeLoads {
   std::vector<Count> rows;  // expected rows (token, expert pairs) of each touched expert, descending; no zeros
   Count total = 0;          // their sum
 
-  // What holds for every routing of so many tokens, unless their routing is given. A token visits an expert at most
+  // What holds for every routing of this many tokens, unless their routing is given. A token visits an expert at most
   // once, so `r` rows touch at least ceil(r / tokens) experts, and come from at least ceil(r / min(topk, experts here))
   // tokens.
   Count certain_rows = 0;
   Count certain_experts = 0;
   Count certain_tokens = 0;
-  Count assumed_experts = 0;  // touched if the distribution is what it is called; a `balanced` one is an assumption
+  Count assumed_experts = 0;  // touched if the distribution is as named; a `balanced` one is an assumption
 };
 
 // balanced   rows as even as possible over experts, experts over ranks.
@@ -32,8 +32,8 @@ struct MoeLoads {
 MoeLoads moe_loads(const Moe& shape);
 
 // Loads of tokens that choose their experts evenly but at random, as a benchmark of random scores measures: an expert's
-// rows are a draw of a binomial distribution, and we take its quantiles (i + 1/2) / experts. What is certain of
-// `balanced` loads is certain of these.
+// rows are a draw of a binomial distribution, and we take its quantiles (i + 1/2) / experts. What is certain for
+// `balanced` loads is certain for these.
 MoeLoads random_moe_loads(const Moe& shape);
 
 }  // namespace tilecast

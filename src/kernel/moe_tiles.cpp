@@ -26,8 +26,8 @@ bool has_tuned_file(const Moe& s, const Format& format, const Gpu& gpu) {
   return hopper && std::find(kHopper.begin(), kHopper.end(), std::pair{experts, inter}) != kHopper.end();
 }
 
-// SynPerf's sweep of SGLang 0.5.4 (learn/import_synperf.cpp). The paper does not print the configurations it ran with.
-// Rows of a block are read off the steps of its times over tokens, where arithmetic shows them (H20: 16 up to 128
+// SynPerf's sweep of SGLang 0.5.4 (lab/import/import_synperf.cpp). The paper does not print the configurations it ran
+// with. Rows of a block are read off the steps of its times over tokens, where arithmetic shows them (H20: 16 up to 128
 // tokens, 32 up to 256, 64 up to 512, then 128; L20, H800 and RTX 6000 Ada step at every 128 rows too, A100 at every
 // 64); the other sides are the ones the engine's defaults have beside them.
 bool is_sweep(const Context& context) { return context.kernel_source == KernelSource::fused_moe_kernel_default; }

@@ -1,4 +1,4 @@
-// Which tiles the Triton kernel of fused MoE runs with: the engines' public rules, in one place.
+// The tiles that the Triton kernel of fused MoE runs with: the engines' public rules.
 #pragma once
 
 #include "kernel/context.h"
@@ -17,9 +17,8 @@ TritonBlock block_by_experts(const Moe& shape, const Format& format, DType input
 // get_default_config of vLLM in 2026: by the tokens alone. fp8 blocks fix N and K at the quantisation block, 128.
 TritonBlock block_by_tokens(const Moe& shape, const Format& format, DType input);
 
-// The configuration vLLM or SGLang launches its fused_moe kernel with. Engines
-// choose once for both products, from the tokens before routing and the experts of the rank; where a tuned file exists
-// we take the least cost for each.
+// The configuration vLLM or SGLang launches its fused_moe kernel with. Engines choose once for both products, from the
+// tokens before routing and the experts of the rank; if a tuned file exists, we take the least cost for each.
 GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, const Format& format,
                              const MathPath& math, const Gpu& gpu, const Context& context);
 
@@ -28,8 +27,8 @@ GemmChoice triton_moe_choice(const Moe& shape, const GroupedProblem& problem, co
 GemmChoice grouped_moe_choice(const GroupedProblem& problem, const Format& format, const MathPath& math, const Gpu& gpu,
                               const Context& context);
 
-// What short pieces cost: a main-loop step that takes less than a cache line of each row leaves requests to L2 and
-// bursts of DRAM partly used. Times over those of whole lines.
+// The cost of short pieces: a main-loop step that reads less than a cache line of each row uses L2 requests and DRAM
+// bursts only partly. Time relative to whole lines.
 struct PieceCost {
   double l2 = 1, dram = 1;
 };

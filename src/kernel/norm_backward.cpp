@@ -27,8 +27,8 @@ void add_gradient_inputs(Launch& launch, const Sizes& s) {
   launch.operands.add({"statistics", s.statistics * s.rows, Operand::Role::activation, true, false});
 }
 
-// layer_norm_grad_input_kernel(_vectorized): a CTA a row, num_threads() threads; two sums over x and dy, then both
-// again. ROCm takes cuComputeGradInput with two warps from 32768 rows on.
+// layer_norm_grad_input_kernel(_vectorized): one CTA per row, num_threads() threads; two sums over x and dy, then both
+// again. ROCm uses cuComputeGradInput with two warps from 32768 rows on.
 Launch input_gradient(const NormGradient& norm, const Format& format, const Gpu& gpu) {
   const Sizes s = sizes_of(norm, format);
   const bool many_rows_on_amd = gpu.vendor == Vendor::amd && norm.rows >= 32768;

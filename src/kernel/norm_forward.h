@@ -1,5 +1,5 @@
-// PyTorch's kernel for LayerNorm and, since 2.8, RMSNorm (layer_norm_kernel.cu, vectorized_layer_norm_kernel): a CTA of
-// four warps a row; statistics, then the row again.
+// PyTorch's kernel for LayerNorm and, since 2.8, RMSNorm (layer_norm_kernel.cu, vectorized_layer_norm_kernel): one CTA
+// of four warps per row; statistics first, then the row again.
 #pragma once
 
 #include "gpu/gpu.h"
@@ -10,7 +10,7 @@ namespace tilecast {
 
 struct NormForward {
   Count rows = 0, cols = 0;
-  bool centred = true;  // LayerNorm: mean and deviation, scale and shift; else RMSNorm
+  bool centred = true;  // LayerNorm: mean and deviation, scale and shift; otherwise RMSNorm
 };
 
 // Rows that four-element accesses divide and whose length Welford's float counter holds exactly; not fp64.

@@ -10,12 +10,12 @@
 namespace tilecast {
 namespace {
 
-// PyTorch MultiTensorApply.cuh: chunks of 65,536 elements, one CTA of 512 threads each, four elements a thread and
+// PyTorch MultiTensorApply.cuh: chunks of 65,536 elements, one CTA of 512 threads each, four elements per thread and
 // step.
 constexpr Count kChunk = 65536;
 constexpr int kChunkThreads = 512;
 constexpr double kChunkSteps = static_cast<double>(kChunk) / (kChunkThreads * 4);
-// It launches at most 320 chunks at a time; the chunks of the launches follow each other, so they are one launch here.
+// It launches at most 320 chunks at a time; the launches follow one another, so they are one launch here.
 constexpr Count kChunksPerLaunch = 320;
 
 // Tensors of one value per parameter that a step touches.
@@ -116,7 +116,7 @@ Launch pass_launch(const Pass& pass, const Optimizer& s, const Layout& layout, d
   const double n = layout.params * share;
   Stream stream = pointwise_stream(pass.name, n, bytes(4), gpu, pass.slots, pass.xu);
   if (s.form != OptimizerForm::plain) {
-    // Every tensor ends in a chunk of its own; on average it is half full.
+    // Every tensor ends in its own chunk, which is half full on average.
     stream.ctas = std::max(s.tensors, ceil_div(s.params, kChunk) + (s.tensors - 1) / 2);
     stream.cta = {kChunkThreads, 40, bytes(0)};
     stream.steps = std::min(kChunkSteps, std::max(1.0, n / static_cast<double>(stream.ctas) / (kChunkThreads * 4)));
@@ -146,7 +146,7 @@ Result<Plan> plan(const Optimizer& shape, const Format& format, const Gpu& gpu, 
   const Layout layout{{parameter, gradient, 4, 4, 4, 4}, static_cast<double>(shape.params)};
   const std::vector<Pass> passes =
       shape.form == OptimizerForm::fused ? std::vector<Pass>{fused_pass(shape)} : unfused_passes(shape);
-  // The plain form walks tensor by tensor; equal tensors stand for unequal ones.
+  // The plain form walks tensor by tensor; equal tensors represent unequal ones.
   const Count rounds = shape.form == OptimizerForm::plain ? shape.tensors : 1;
   Plan plan;
   for (Count i = 0; i < rounds; ++i) {

@@ -1,4 +1,5 @@
-// Which optimizer trains. Apart from kernel/optimizer.h: every run of a model says one, few sources make the kernel.
+// Which optimizer is used. Separate from kernel/optimizer.h because every run of a model names one, but few sources
+// make the kernel.
 #pragma once
 
 #include <array>

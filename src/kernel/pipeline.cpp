@@ -31,10 +31,9 @@ PipelineLatency pipeline_latency(const Gpu& gpu) {
           gpu.tuned(split) * stretch, gpu.vendor == Vendor::amd ? kAmdFeed : gpu.tuned(kPipelineFeed)};
 }
 
-// What a step loses besides its arithmetic takes clocks of its own, so a card whose tensor pipe is slower than those
-// the constants were fitted on loses a smaller share: H20, a quarter of an H100's rate, reaches 0.96 of its peak in
-// SynPerf's rows, and L20, half of an L40S's, 0.91: the share falls a little faster than the rate, as power falls with
-// it.
+// The overhead of a step takes a fixed number of clocks, so a card whose tensor pipe is slower than those the constants
+// were fitted on loses a smaller share: H20, a quarter of an H100's rate, reaches 0.96 of its peak in SynPerf's rows,
+// and L20, half of an L40S's, 0.91: the share falls a little faster than the rate, as power falls with it.
 double slower_pipe(const Gpu& gpu) {
   const double rate = gpu.tensor_rate(DType::fp16, DType::fp32);
   const double fitted_rate = pipeline_of(gpu).rate;

@@ -1,4 +1,4 @@
-// How long the stages of a main loop take where neither arithmetic nor bandwidth decides: latencies by the way the
+// How long the stages of a main loop take when neither arithmetic nor bandwidth is the limit: latencies, by how the
 // tensor pipe is fed. Used to choose tiles (a library weighs the same costs) and to forecast.
 #pragma once
 

@@ -2,8 +2,8 @@
 //
 //   kernel --plan--> launches of tasks --schedule--> load of the busiest SM --> bound and forecast
 //
-// A task is a CTA, or a work tile of a persistent CTA. Tasks that demand the same are one group, so that a plan of a
-// million CTAs is a few lines.
+// A task is a CTA, or a work tile of a persistent CTA. Tasks with equal demands form one group, so a plan of a million
+// CTAs is a few lines.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace tilecast {
 
-// What work asks of each resource of an SM.
+// What work demands of each resource of an SM.
 struct Demand {
   Ops tensor;      // tensor-pipe operations, a multiply-add is two; padding included
   Ops vector;      // FMA-pipe operations: every issue slot counts two, whether a multiply-add or a lone add
@@ -49,7 +49,7 @@ struct TaskGroup {
 struct Operand {
   enum class Role : std::uint8_t {
     weight,      // parameters: cold inside a model
-    activation,  // produced by the kernel before: warm inside a model as far as it fits
+    activation,  // produced by the previous kernel: warm inside a model as far as it fits
     workspace,   // written and read back inside this plan
   };
   std::string_view name;
@@ -57,15 +57,15 @@ struct Operand {
   Role role = Role::activation;
   bool read = true;
   bool written = false;
-  // Bytes that every execution touches, where the shape does not say which (experts whose routing is unknown); all of
+  // Bytes that every execution touches, if the shape does not determine which (experts with unknown routing); all of
   // them unless given. The bound counts these, the forecast `size`.
   std::optional<Bytes> certain{};
   // Times the launch streams it past the last cache before DRAM when nothing stays there, and the bytes that pass
-  // between two such readings: a later reading hits as far as they fit (estimate/residency.h). Once unless given.
+  // between two such reads: a later read hits as far as they fit (estimate/residency.h). Once unless given.
   double passes = 1;
   Bytes reuse_distance{};
-  // Bytes that every execution touches if the plan's own assumption holds (experts chosen evenly), where that is more
-  // than `certain`: no bound, but what the learned part knows a kernel by (estimate/features.h).
+  // Bytes that every execution touches if the plan's own assumption holds (experts chosen evenly), if that is more than
+  // `certain`: not for the bound, but for the learned part's features (estimate/features.h).
   std::optional<Bytes> assumed{};
   Bytes least() const { return certain.value_or(size); }
   Bytes least_assumed() const { return assumed.value_or(least()); }
@@ -98,7 +98,7 @@ struct CtaShape {
   Bytes shared_memory;
 };
 
-// How tasks reach SMs.
+// How tasks are assigned to SMs.
 enum class Dispatch : std::uint8_t {
   waves,          // the hardware hands CTAs out in launch order and refills an SM when one retires
   persistent,     // one resident CTA per slot walks the tiles with a fixed stride
@@ -125,14 +125,14 @@ struct Launch {
   std::vector<TaskGroup> tasks;
   Operands operands;
   MathPath math;                    // of the products, where there are any
-  double math_share = 1;            // of the pipe's usual rate, where the kernel has to use older instructions
-  double joining_clocks = 0;        // that nothing overlaps, after the tasks: the parts of a split are added up
-  bool serial_steps = false;        // steps are clocks of the SM's pipes: CTAs side by side take turns at them
+  double math_share = 1;            // of the pipe's usual rate, if the kernel has to use older instructions
+  double joining_clocks = 0;        // not overlapped, after the tasks, to add up the parts of a split
+  bool serial_steps = false;        // steps are clocks of the SM's pipes, which concurrent CTAs share
   DType vector_type = DType::fp32;  // type the vector pipe computes in
   // Operations no implementation of this kernel can avoid, whole GPU: no padding, no recomputation.
   Demand required;
-  // True where the library's published logic fixes the plan; false where it is inferred. Only a known plan may tighten
-  // the bound with its busiest SM.
+  // True if the library's published logic fixes the plan; false if it is inferred. Only a known plan may tighten the
+  // bound with its busiest SM.
   bool plan_known = true;
 
   Demand total() const {

@@ -1,8 +1,8 @@
 // What PyTorch's own CUDA kernels share: which release a GPU's plans follow, and its pointwise launches.
 //
 // Sources are the files of aten/src/ATen/native/cuda in the public repository. Releases differ in grids, so each GPU is
-// planned with one release: the one its measured rows come from where there are any (NeuSight: 2.1 on NVIDIA up to
-// Ampere, 2.4 on AMD), a current one (2.7 and later) elsewhere.
+// planned with one release: the one its measured rows come from if there are any (NeuSight: 2.1 on NVIDIA up to Ampere,
+// 2.4 on AMD), a current one (2.7 and later) elsewhere.
 #pragma once
 
 #include <string_view>
@@ -29,7 +29,7 @@ int pointwise_elements_per_thread(const Gpu& gpu, Bytes element);
 // TensorIterator addresses 32-bit byte offsets and halves a larger tensor until each piece fits
 // (can_use_32bit_indexing, with_32bit_indexing): every piece is a launch. Sizes of the pieces, in launch order.
 std::vector<Count> indexable_pieces(Count elements, Bytes element);
-// No memory holds a tensor of more pieces; beyond it pieces grow instead of multiplying.
+// No memory holds a tensor with more pieces; beyond that, pieces grow instead of multiplying.
 inline constexpr Count kMostPieces = 256;
 
 // FMA-pipe slots and special-function results of one element.
@@ -56,11 +56,11 @@ struct Pointwise {
   double required_slots = 0;  // per element, in any implementation
   DType vector_type = DType::fp32;
   TorchWalk walk = TorchWalk::vectorized;
-  int operands = 2;  // of an element, broadcast ones and the result included: what a strided walk computes offsets of
+  int operands = 2;  // of an element, including broadcast ones and the result: what a strided walk computes offsets for
 };
 std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu);
 
-// Groups for `total` items handed out `each` to a CTA: full CTAs, and the last one with what remains.
+// Groups for `total` items at `each` per CTA: full CTAs, and the last one with the remainder.
 std::vector<TaskGroup> tasks_with_tail(Count total, Count each, const Demand& per_item, double steps);
 
 // Type the vector pipe computes a format's non-matrix kernels in.

@@ -13,11 +13,11 @@ using namespace constants;
 
 namespace {
 
-// vLLM csrc/quantization/w8a8/fp8/common.cu: one CTA of 256 threads a row in the per-tensor and per-token kernels,
-// vectors of 16 elements a thread.
+// vLLM csrc/quantization/w8a8/fp8/common.cu: one CTA of 256 threads per row in the per-tensor and per-token kernels,
+// with vectors of 16 elements per thread.
 constexpr int kThreads = 256;
 constexpr Count kVector = 16;
-// vLLM and SGLang per_token_group_quant: 16 threads a block of 128 elements, 16 blocks a CTA.
+// vLLM and SGLang per_token_group_quant: 16 threads per block of 128 elements, 16 blocks per CTA.
 constexpr Count kBlocksPerCta = 16;
 constexpr Count kBlock = 128;
 
@@ -28,7 +28,7 @@ struct Sizes {
   double input, values, scales;  // bytes
 };
 
-// Scale granularity after what the type prescribes: block-scaled types have no other, fp8_token is per token.
+// Scale granularity, as far as the type prescribes it: block-scaled types have no other, fp8_token is per token.
 Result<ScaleOf> resolve_scale(const Quantize& s, const Format& format) {
   if (bits_of(format.math) >= 16)
     return field_error("dtype", "'" + std::string(format.name) + "' is no quantised type",
@@ -64,8 +64,8 @@ Stream row_stream(const Quantize& s, std::string_view name, double slots) {
   return stream;
 }
 
-// Every CTA of the absmax kernel ends in an atomic maximum on the one scale, and these wait in line: vLLM's rows grow
-// by 6 to 8 ns a row on H200 and GB200 (4.4 on L40S), whatever the columns. As steps of a loop that waits for L2
+// Every CTA of the absmax kernel ends in an atomic maximum on the one scale, and these are serialised: vLLM's times
+// grow by 6 to 8 ns per row on H200 and GB200 (4.4 on L40S), whatever the columns. As steps of a loop that waits for L2
 // (estimate/physics.h: 270 ns), for as many CTAs as are resident.
 double atomic_steps(const Quantize& s, const Gpu& gpu, const Context& context) {
   if (context.engine == Launcher::trtllm) return 0;  // no such growth in its rows

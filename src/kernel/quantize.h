@@ -17,7 +17,7 @@ constexpr const auto& enum_names(ScaleOf) { return kScaleOfNames; }
 
 // Which part of the work: finding the scale from the data (dynamic), applying a known one (static), or both. The
 // quantize table of aiconfigurator splits them: its scale_matrix rows are `apply` with scale tensor; its compute_scale
-// rows are a difference of two timings that `find` resembles, but no kernel that anything bounds.
+// rows are the difference of two timings, which `find` resembles, but not a kernel with a bound.
 enum class QuantizePart : std::uint8_t { all, find, apply };
 inline constexpr std::array<std::string_view, 3> kQuantizePartNames = {"all", "find", "apply"};
 constexpr const auto& enum_names(QuantizePart) { return kQuantizePartNames; }

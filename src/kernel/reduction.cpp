@@ -39,7 +39,7 @@ Config config_of(Count rows, Count cols, Count vector, const Gpu& gpu) {
   c.width = std::min<Count>(width_limit, warp_size(gpu));
   c.height = std::min(std::min(power_below(rows), kMostThreads), kMostThreads / c.width);
   c.width = std::min(width_limit, kMostThreads / c.height);
-  // Either the warps of a CTA share a row, or each takes one of its own.
+  // Either the warps of a CTA share a row, or each has its own.
   const bool warps_share = ceil_div(cols, c.width) >= std::min(c.height * kLeastPerThread, kMostPerThread);
   const Count lanes = c.width * (warps_share ? c.height : 1);
   if (!warps_share) c.rows_per_cta = c.height;

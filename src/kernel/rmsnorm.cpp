@@ -11,10 +11,10 @@
 namespace tilecast {
 namespace {
 
-// Large batches take small CTAs, so that more of them hide each other's latency.
+// Large batches use small CTAs, so that more of them hide one another's latency.
 int most_threads(Count rows) { return rows < 256 ? 1024 : 256; }
 
-// rms_norm reads 16 bytes a thread where the row allows; fused_add_rms_norm sizes its CTA by elements all the same.
+// rms_norm reads 16 bytes per thread if the row allows; fused_add_rms_norm still sizes its CTA by elements.
 int threads_of(const RmsNorm& shape, Bytes element) {
   const Count vector = shape.residual ? 1 : std::gcd(static_cast<Count>(16 / in_bytes(element)), shape.cols);
   return static_cast<int>(std::min<Count>(shape.cols / vector, most_threads(shape.rows)));

@@ -1,5 +1,5 @@
 // RMSNorm, alone or with the residual addition before it, as vLLM launches them (csrc/layernorm_kernels.cu;
-// FlashInfer's are a CTA a token too), and its gradient.
+// FlashInfer also uses one CTA per token), and its gradient.
 #pragma once
 
 #include "kernel/context.h"

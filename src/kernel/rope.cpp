@@ -6,7 +6,7 @@
 namespace tilecast {
 namespace {
 
-// vLLM csrc/pos_encoding_kernels.cu, rotary_embedding: one CTA a token, a thread for each rotated pair of the query up
+// vLLM csrc/pos_encoding_kernels.cu, rotary_embedding: one CTA per token, one thread per rotated pair of the query, up
 // to 512.
 constexpr int kMostThreads = 512;
 
@@ -27,7 +27,7 @@ Result<Plan> plan(const Rope& shape, const Format& format, const Gpu&, const Con
   const double queries = tokens * static_cast<double>(shape.heads) * dim;
   const double keys = tokens * static_cast<double>(kv_heads) * dim;
 
-  // One row of cosines and sines a token. The table serves every layer and sequence, and equal positions share a row,
+  // One row of cosines and sines per token. The table serves every layer and sequence, and equal positions share a row,
   // so only one row is certain to be read.
   Operand table = reads("cos_sin", tokens * dim * element);
   table.certain = bytes(dim * element);

@@ -25,7 +25,7 @@ Count resident_ctas(const CtaShape& cta, const Gpu& gpu) {
 
 Count ctas_of(const RowKernel& kernel) { return ceil_div(kernel.rows, kernel.rows_per_cta); }
 
-// Bytes of the rows that the CTAs of an SM walk at a time.
+// Bytes of the rows that the CTAs of an SM process at a time.
 Bytes live_rows(const RowKernel& kernel, const Gpu& gpu) {
   const Count on_sm = std::min(resident_ctas(kernel.cta, gpu), ceil_div(ctas_of(kernel), gpu.sms));
   return kernel.read * static_cast<double>(on_sm * kernel.rows_per_cta);
@@ -34,9 +34,9 @@ Bytes live_rows(const RowKernel& kernel, const Gpu& gpu) {
 // What a walk writes, over what all of them read.
 double written_share(const RowKernel& kernel) { return kernel.written / (kernel.read + kernel.reread); }
 
-// Share of the later walks that no longer find the row in L1. The edge is soft: resident CTAs are not in step, and what
-// they write passes through too. In NeuSight's softmax rows nothing is lost up to 0.8 of the cache and all at 1.7 of it
-// (V100 from 5,120 to 8,192 columns, T4 from 5,120 to 10,240, A100 from 8,192 to 16,384).
+// Share of the later passes that no longer find the row in L1. The edge is soft: resident CTAs are not synchronised,
+// and what they write passes through too. In NeuSight's softmax rows nothing is lost up to 0.8 of the cache and all at
+// 1.7 of it (V100 from 5,120 to 8,192 columns, T4 from 5,120 to 10,240, A100 from 8,192 to 16,384).
 double l1_miss_share(const RowKernel& kernel, const Gpu& gpu) {
   const Bytes cache = row_cache(kernel.cta, gpu);
   if (cache <= bytes(0)) return 1;

@@ -14,8 +14,8 @@ using namespace constants;
 
 namespace {
 
-// One CTA a row: FlashInfer include/flashinfer/sampling.cuh uses 1024 threads from compute capability 8 on, PyTorch's
-// softmax up to 1024; both read 16 bytes a thread and step.
+// One CTA per row: FlashInfer include/flashinfer/sampling.cuh uses 1024 threads from compute capability 8 on, PyTorch's
+// softmax up to 1024; both read 16 bytes per thread and step.
 constexpr int kThreads = 1024;
 constexpr double kVectorBytes = 16;
 constexpr double kProbabilityBytes = 4;  // FlashInfer and PyTorch draw from fp32 probabilities
@@ -50,8 +50,8 @@ Stream row_stream(const Rows& r, std::string_view name, double slots, double xu,
   return stream;
 }
 
-// PyTorch Reduce.cuh gives a row to several CTAs only where a thread of one would walk 256 elements or more: 128 256
-// logits take one CTA and 26 us on an H200, 151 936 take many and 8 (data/measurements/h200_small.csv.gz,
+// PyTorch Reduce.cuh divides a row among several CTAs only if a thread of one would process 256 elements or more: 128
+// 256 logits take one CTA and 26 us on an H200, 151 936 take many and 8 (data/measurements/h200_small.csv.gz,
 // h200_steps_kernels.csv.gz).
 constexpr Count kReduceThreads = 512;
 Count argmax_split(const Rows& r, const Gpu& gpu) {
@@ -63,7 +63,7 @@ Count argmax_split(const Rows& r, const Gpu& gpu) {
                   ceil_div(per_thread, kMostPerThread));
 }
 
-// Values and positions are reduced together, four elements a thread and step.
+// Values and positions are reduced together, four elements per thread and step.
 Launch argmax(const Rows& r, const Operand& input, const Gpu& gpu) {
   constexpr Count kElementsAtOnce = 4;
   Stream stream = row_stream(r, "argmax", 2, 0, r.element);

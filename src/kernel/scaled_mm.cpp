@@ -60,9 +60,9 @@ constexpr std::array<Case, 5> kAda = {{
     {kAnyRows, kAda128, 64},
 }};
 // Workstation Blackwell: mma.sync fed by TMA, no multicast. Tiles below 128 rows are pingpong kernels, two consumers of
-// a CTA with a tile each, which count as two CTAs. SGLang (fp8_gemm_kernel.cu, sm120_fp8_dispatch_shape) has the one
-// tile for every shape, and so have the nvfp4 products of FlashInfer (fp4_gemm_template_sm120.h) and TensorRT-LLM
-// (fp4Gemm.cpp, getDefaultGemmConfig), whose operands are never swapped: one row costs what 128 do.
+// a CTA with a tile each, which count as two CTAs. SGLang (fp8_gemm_kernel.cu, sm120_fp8_dispatch_shape) uses one tile
+// for every shape, and so do the nvfp4 products of FlashInfer (fp4_gemm_template_sm120.h) and TensorRT-LLM
+// (fp4Gemm.cpp, getDefaultGemmConfig), whose operands are never swapped: one row costs as much as 128.
 constexpr GemmTile kSm120Large = mma_tile(128, 128, 384, 168, 1, 64, 128);
 constexpr std::array<Case, 4> kSm120 = {{
     {16, mma_tile(16, 64, 192, 128, 2, 16, 64), 128},
@@ -91,7 +91,8 @@ constexpr std::array<Case, 4> kBlackwell = {{
 }};
 
 // TensorRT-LLM's block-scaled product before Hopper, fp8_blockscale_gemm_kernel.cuh, gemm_dispatch_sm89: one tile for
-// all shapes, three stages of 20 KiB, four warps of 16 x 64 results. So small a tile asks L2 for 20 KiB every 128 of k.
+// all shapes, three stages of 20 KiB, four warps of 16 x 64 results. Such a small tile requests 20 KiB from L2 every
+// 128 of k.
 constexpr std::array<Case, 1> kAdaBlock = {{
     {kAnyRows,
      {.m = 32, .n = 128, .threads = 128, .registers = 128, .ctas_per_sm = 1, .reuse_m = 16, .reuse_n = 64},

@@ -1,4 +1,4 @@
-// Which tiles the fp8 products of the engines run with: CUTLASS kernels behind a public table, no library's choice.
+// The tiles that the engines' fp8 products run with: CUTLASS kernels chosen by a public table, not by a library.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ enum class ScaledKernels : std::uint8_t {
   fp4             // nvfp4 on workstation Blackwell, the same in all engines
 };
 
-// Whether this engine sends products of this format to kernels of this kind, and to whose.
+// Whether this engine runs products of this format on kernels of this kind, and on whose.
 std::optional<ScaledKernels> scaled_kernels(const Format& format, const Gpu& gpu, const Context& context);
 
 GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, const Gpu& gpu, ScaledKernels kernels);

@@ -35,8 +35,8 @@ double conv_state_bytes(const Scan& s, const ScanSizes& z) {
   return z.batch * static_cast<double>(z.channels) * static_cast<double>(s.conv_width - 1) * z.element;
 }
 
-// TensorRT-LLM, like SGLang before 0.5.11, runs Tri Dao's CUDA kernels (causal_conv1d_fwd.cu): a CTA of 128 threads for
-// each channel of a sequence, eight tokens a thread, so that short sequences leave most of its work idle.
+// TensorRT-LLM, like SGLang before 0.5.11, runs Tri Dao's CUDA kernels (causal_conv1d_fwd.cu): one CTA of 128 threads
+// per channel of a sequence, eight tokens per thread, so short sequences leave most threads idle.
 bool in_cuda(const Context& context) {
   return context.engine == Launcher::trtllm || context.kernel_source == KernelSource::causal_conv1d_cuda;
 }
@@ -77,7 +77,7 @@ Launch conv_launch(const Scan& s, const ScanSizes& z, const Gpu& gpu, const Cont
   const bool whole = s.phase == ScanPhase::context;
   const double x = z.tokens * channels * z.element, taps = channels * static_cast<double>(s.conv_width) * z.element;
   const double state = conv_state_bytes(s, z) / parts;
-  // A fresh sequence only leaves a state behind; later tokens shift it.
+  // A new sequence only writes a state; later tokens shift it.
   const Operand kept = whole ? writes("conv_state", state) : updates("conv_state", state);
   Launch launch = whole ? streaming_launch(stream, {reads("x", x), writes("output", x), weights("taps", taps), kept})
                         : streaming_launch(stream, {updates("x", x), weights("taps", taps), kept});

@@ -1,10 +1,10 @@
 // Linear attention and state-space kernels: causal convolution, the (gated) delta rule of GDN and KDA, Mamba-2's SSD,
 // each in its prefill and its decode form.
 //
-// All of them carry a state of key-dim x head-dim per head. Decode reads and writes it once a token; prefill walks
+// All of them carry a state of key-dim x head-dim per head. Decode reads and writes it once per token; prefill walks
 // chunks of tokens with matrix products inside a chunk and across them.
 //
-// The tables of aiconfigurator map onto fields thus (collector/*/collect_{gdn,kda,mamba2}.py):
+// The tables of aiconfigurator map onto fields as follows (collector/*/collect_{gdn,kda,mamba2}.py):
 //   heads = num_v_heads or nheads, head-dim = head_v_dim or head_dim, key-heads = num_k_heads or n_groups,
 //   key-dim = head_k_dim or d_state, conv-width = d_conv, chunk = chunk_size, phase, batch and seq-len as they are;
 //   causal_conv1d_fn, causal_conv1d_update -> kind conv1d; TRT-LLM's gdn rows convolve the keys only:
@@ -45,8 +45,8 @@ constexpr const auto& enum_names(ScanKind) { return kScanKindNames; }
 
 enum class ScanPhase : std::uint8_t {
   context,     // whole sequences
-  generation,  // one token a sequence
-  verify,      // seq-len draft tokens a sequence, the state after each kept
+  generation,  // one token per sequence
+  verify,      // seq-len draft tokens per sequence, keeping the state after each
 };
 inline constexpr std::array<std::string_view, 3> kScanPhaseNames = {"context", "generation", "verify"};
 constexpr const auto& enum_names(ScanPhase) { return kScanPhaseNames; }

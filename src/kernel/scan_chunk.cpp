@@ -1,5 +1,5 @@
-// Chunked scans: flash-linear-attention's kernels for the gated delta rule and KDA (one launch a stage, or fused into
-// one as FlashInfer and FlashKDA do), and Mamba-2's SSD.
+// Chunked scans: flash-linear-attention's kernels for the gated delta rule and KDA (one launch per stage, or fused into
+// one as in FlashInfer and FlashKDA), and Mamba-2's SSD.
 //
 // With chunks of C tokens, K key and V value elements a head, and the state S (K x V), a head's chunk costs
 //   delta rule:  K K^T            2 C C K          w = T K, u = T V   2 C C (K + V)      T = (I + tril(K K^T))^-1  2/3
@@ -8,7 +8,7 @@
 //                Q S              2 C K V          (Q K^T) v'         2 C C (K + V)
 //   SSD:         B C^T per group  2 C C K          B^T x              2 C K V
 //                C S              2 C K V          (C B^T) x          C C V (causal half)
-// The products with S are the same for every chunk length; without an initial state a short sequence can do without
+// The products with S are the same for every chunk length; without an initial state, a short sequence does not need
 // them.
 #include <algorithm>
 
@@ -71,7 +71,7 @@ Chunks chunks_of(const ScanSizes& z) {
   return {per_sequence, per_sequence * static_cast<Count>(z.batch), static_cast<double>(z.chunk)};
 }
 
-// Tensor operations that no chunking avoids: `products` multiplications with the state a token. Without an initial
+// Tensor operations that no chunking can avoid: `products` multiplications with the state per token. Without an initial
 // state a sequence may instead be one chunk of `quadratic` operations per pair of tokens.
 double certain_ops(const Scan& s, const ScanSizes& z, double products, double quadratic) {
   const double by_state = 2 * products * z.key * z.value;
@@ -105,7 +105,7 @@ void add_helpers(Plan& plan, const Scan& s, const ScanSizes& z, const MathPath& 
   }
 }
 
-// FlashKDA prepares every chunk in a kernel of its own: queries and keys with their gates, and the inverse.
+// FlashKDA prepares every chunk in a separate kernel: queries and keys with their gates, and the inverse.
 double prepared_bytes(const Scan& s, const ScanSizes& z) {
   return s.kda() ? z.tokens * z.heads * (3 * z.key + 2 * static_cast<double>(z.chunk)) * z.element : 0;
 }
@@ -181,8 +181,8 @@ void add_preparation(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaT
       math, {reads("gates", gate_bytes(s, z, t.e)), scratch("gate_sums", t.gate_sums)}));
 }
 
-// The products inside a chunk. The gated delta rule scales K K^T by gates; KDA's gates are per channel, so that tiles
-// off the diagonal and on it are kernels of their own, and Q K^T comes with them (chunk_kda_scaled_dot_kkt_fwd).
+// The products inside a chunk. The gated delta rule scales K K^T by gates; KDA's gates are per channel, so tiles off
+// the diagonal and on it are separate kernels, and Q K^T comes with them (chunk_kda_scaled_dot_kkt_fwd).
 void add_scores(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaTiles& t, const MathPath& math,
                 double trips) {
   const int kernels = s.kda() ? 2 : 1;
@@ -197,8 +197,8 @@ void add_scores(Plan& plan, const Scan& s, const ScanSizes& z, const DeltaTiles&
          scratch("a", sides * 4 * t.matrix / kernels)}));
 }
 
-// solve_tril.py. Where one kernel inverts all four diagonal blocks of a chunk it does so in turn; TensorRT-LLM's older
-// copy has a CTA for each block and another kernel that joins them.
+// solve_tril.py. A kernel that inverts all four diagonal blocks of a chunk does so one after another; TensorRT-LLM's
+// older copy has one CTA per block and another kernel that joins them.
 void add_solve(Plan& plan, const DeltaTiles& t, const MathPath& math, const Context& context, double trips) {
   const Count length = static_cast<Count>(t.c);
   const Count blocks = ceil_div(length, kSolvedRows);

@@ -1,4 +1,4 @@
-// Many shapes of one family that differ in whole-number fields only, made from columns of numbers.
+// Many shapes of one family that differ only in whole-number fields, made from columns of numbers.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace tilecast {
 
 class ShapeColumns {
  public:
-  // `pattern` holds the fields that do not differ. Names that are no whole-number field of it are refused.
+  // `pattern` holds the fields that do not differ. Names that are not whole-number fields of it are rejected.
   static Result<ShapeColumns> make(Shape pattern, std::span<const std::string> names);
   // The pattern with these values, one per name, checked; valid until the next call.
   Result<const Shape*> with(std::span<const Count> values);

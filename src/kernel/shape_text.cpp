@@ -28,8 +28,8 @@ std::string in_fields(std::string_view flags) {
   return fields;
 }
 
-// Which of `names` a text means, if any. They match with '-' and '_' alike: the command line says q-len, tables may say
-// q_len. Nearly all are equal letter for letter, which is seen without building keys.
+// Which of `names` a text means, if any. '-' and '_' are interchangeable: the command line says q-len, tables may say
+// q_len. Nearly all match exactly, which is checked without building keys.
 template <class Names>
 std::optional<std::size_t> place_of(std::string_view text, const Names& names) {
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -94,7 +94,7 @@ Status read_value(std::string_view name, std::string_view text, std::vector<Coun
   return Ok{};
 }
 
-// A field of a shape at run time: templates stop here, so that reading and writing are compiled once and not for every
+// A field of a shape at run time: templates stop here, so reading and writing are compiled once and not for every
 // family.
 struct ChoiceField {
   std::span<const std::string_view> names;
@@ -249,7 +249,7 @@ const std::vector<std::string>& default_texts() {
   return texts;
 }
 
-// What is to be written of a shape: its fields and their defaults. Fields point into the shape, which stays as it is.
+// What to write for a shape: its fields and their defaults. Fields point into the shape, which is not modified.
 std::pair<Fields, const std::vector<std::string>*> written(const Shape& shape) {
   return visit([]<class S>(const S& s) { return std::pair(fields_of(const_cast<S&>(s)), &default_texts<S>()); }, shape);
 }

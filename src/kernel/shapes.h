@@ -1,5 +1,5 @@
-// Every kernel family with its fields, and what is asked of whichever family a shape is of. A source that knows which
-// families it deals with includes their headers instead.
+// Every kernel family with its fields, and visiting whichever family a shape has. A source that knows which families it
+// deals with includes their headers instead.
 #pragma once
 
 #include "kernel/attention_backward.h"

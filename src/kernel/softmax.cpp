@@ -31,7 +31,8 @@ RowKernel warp_kernel(const Softmax& shape, const Gpu& gpu) {
   constexpr int kThreads = 128;
   RowKernel kernel;
   kernel.rows_per_cta = Count{kThreads / lanes} * (padded <= 128 ? 2 : 1);
-  // H200, PyTorch 2.11: 30, 48 and 80 registers for 8, 32 and 64 elements a lane (data/measurements/h200_counters.csv).
+  // H200, PyTorch 2.11: 30, 48 and 80 registers for 8, 32 and 64 elements per lane
+  // (data/measurements/h200_counters.csv).
   kernel.cta = {kThreads, static_cast<int>(22 + padded / lanes), bytes(0)};
   // Every lane computes on its share of the padded row, and log2(lanes) shuffle steps for each reduction.
   const double work = static_cast<double>(padded);
@@ -55,9 +56,9 @@ int block_with_vectors(Count cols, Bytes element, const Gpu& gpu) {
       warp_size(gpu), static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Count>(most, 1))))));
 }
 
-// Dependent loads of one walk over a row (ilpReduce): elements before a 16-byte boundary in a step of their own, then
-// vectors, then what vectors of all threads do not divide, one element a thread. Rows whose length vectors do not
-// divide begin at every offset in turn.
+// Dependent loads of one walk over a row (ilpReduce): elements before a 16-byte boundary in a separate step, then
+// vectors, then the remainder, one element per thread. Rows whose length vectors do not divide begin at every offset in
+// turn.
 double walk_steps(Count cols, int threads, Bytes element) {
   const Count vector = vector_of(element);
   double steps = 0;
@@ -135,7 +136,7 @@ RowKernel block_backward(const Softmax& shape, Bytes element, const Gpu& gpu) {
   return kernel;
 }
 
-// The warp kernels count elements in 32 bits: at most 2^30 of them a launch.
+// The warp kernels count elements in 32 bits: at most 2^30 of them per launch.
 Count rows_per_launch(const Softmax& shape, bool warp) {
   if (!warp) return shape.rows;
   return std::max((Count{1} << 30) / shape.cols, ceil_div(shape.rows, kMostPieces));

@@ -1,8 +1,8 @@
-// Who launches a kernel, and which of its kernels it is: small values, made once of the names that tables and users
+// What launches a kernel, and which of its kernels it is: small values, made once from the names that tables and users
 // write.
 //
-// What plans know something about is an enumerator. Any other name stays what it is: its text finds whatever was
-// measured under it, or the likeliest kernel that was (estimate/learned.h, stand_in).
+// Names that plans know about are enumerators. Any other name is kept as text, which finds whatever was measured under
+// it, or the likeliest kernel that was (estimate/learned.h, stand_in).
 #pragma once
 
 #include <cstdint>
@@ -107,7 +107,7 @@ class KernelSource {
     causal_conv1d_cuda,
     other,
   };
-  // Words within names, by which the kernels behind them are told.
+  // Words within names, by which kernels are recognised.
   enum class Word : std::uint8_t {
     triton,
     marlin,
@@ -122,8 +122,8 @@ class KernelSource {
     flashmla,
     fa3,
     sglang_fused_moe_triton,
-    batched,         // at its start
-    rocm_paged,      // at its start
+    batched,     // at its start
+    rocm_paged,  // at its start
     // Names of one kernel under several engines.
     kin_of_fa3,
     kin_of_fa2,

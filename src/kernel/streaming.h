@@ -1,5 +1,5 @@
 // Launches that stream: every CTA reads its share of some tensors, computes a few slots per element and writes its
-// share of others. The shape that normalisations, pointwise kernels, gathers, quantisers and optimizers have in common.
+// share of others. Normalisations, pointwise kernels, gathers, quantisers and optimizers share this form.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +18,7 @@ struct Stream {
   double elements = 0;  // what `slots` and `xu` are per
   double slots = 0;     // FMA-pipe issue slots per element
   double xu = 0;        // special-function results per element
-  double certain = 0;   // of `slots`, those no implementation avoids
+  double certain = 0;   // of `slots`, those that no implementation can avoid
   double steps = 1;     // dependent rounds of one CTA over its share
   double passes = 1;    // times a CTA asks L2 for its share of what is read; rows that fit L1 are asked for once
   Character character = Character::streaming;
@@ -27,7 +27,7 @@ struct Stream {
 // Operand::size counts unique bytes; L2 loads are those of read operands times `passes`, stores those of written ones.
 Launch streaming_launch(const Stream& stream, std::initializer_list<Operand> operands);
 
-// Operands by role, so that plans read as lists.
+// Operands by role, so plans read as lists.
 inline Operand reads(std::string_view name, double n) {
   return {name, bytes(n), Operand::Role::activation, true, false};
 }
@@ -43,7 +43,7 @@ inline Operand weights(std::string_view name, double n) { return {name, bytes(n)
 inline Operand rereads(std::string_view name, double n) {
   return {name, bytes(n), Operand::Role::workspace, true, false};
 }
-// Written for a later launch of the same plan: a fused implementation would not.
+// Written for a later launch of the same plan; a fused implementation would not write it.
 inline Operand scratch(std::string_view name, double n) {
   return {name, bytes(n), Operand::Role::workspace, false, true};
 }

@@ -26,7 +26,7 @@ WalkCost walk_cost(TorchWalk walk, int operands, int elements_per_thread) {
     case TorchWalk::strided:
     case TorchWalk::transposed: return {strided, elements_per_thread > 2 ? kStridedSteps : kStridedPairSteps};
     case TorchWalk::widen: return {kWidenSlots, kWidenSteps};
-    // The conversion comes on top of the offsets, and waits after them.
+    // The conversion comes on top of the offsets and waits for them.
     case TorchWalk::strided_widen: return {kWidenSlots + kStridedOperandSlots * operands, kWidenSteps + 1};
     case TorchWalk::cat: return {kCatSlots, kCatSteps};
     case TorchWalk::index: return {kIndexSlots, kIndexSteps};

@@ -1,5 +1,5 @@
-// How PyTorch's pointwise and copying kernels walk their tensors: TensorIterator takes another kernel where operands
-// are not contiguous or differ in type (aten/src/ATen/native/cuda/CUDALoops.cuh, Shape.cu, IndexKernel.cu). Tables and
+// How PyTorch's pointwise and copying kernels walk their tensors: TensorIterator uses another kernel if operands are
+// not contiguous or differ in type (aten/src/ATen/native/cuda/CUDALoops.cuh, Shape.cu, IndexKernel.cu). Tables and
 // engines name the walk as a kernel source.
 #pragma once
 
@@ -14,17 +14,17 @@ enum class TorchWalk : std::uint8_t {
   strided,        // elementwise_kernel: slices, transposed views, broadcast rows; an offset computed for each element
   widen,          // unrolled_elementwise_kernel: to twice the width, converted one by one
   strided_widen,  // both
-  narrow,         // to half the width: a vectorized kernel of its own
-  cat,            // CatArrayBatchedCopy: pieces that are not contiguous put side by side
-  index,          // index_elementwise_kernel: rows to places that a tensor names
+  narrow,         // to half the width: a separate vectorized kernel
+  cat,            // CatArrayBatchedCopy: concatenates non-contiguous pieces
+  index,          // index_elementwise_kernel: rows to positions given by a tensor
   transposed,     // elementwise_kernel where one operand lies across the order of the others: a sector for each element
 };
 KernelSource source_of(TorchWalk walk);
 
-// As the context's kernel source names it; vectorized where it names none.
+// As named by the context's kernel source; vectorized if it names none.
 TorchWalk torch_walk(const Context& context);
 
-// What a walk adds to its operation: issue slots of an element and waits in line of a CTA.
+// What a walk adds to its operation: issue slots per element and dependent waits per CTA.
 struct WalkCost {
   double slots = 0;
   double steps = 1;

@@ -25,7 +25,7 @@ int power_of_two(Count dim) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<Count>(16, dim))));
 }
 
-// Shared memory of about 100 KiB an SM: compute capabilities 8.6, 8.9 and 12.
+// Shared memory of about 100 KiB per SM: compute capabilities 8.6, 8.9 and 12.
 bool small_shared(const Gpu& gpu) { return in_bytes(gpu.shared_memory.per_cta) < 128 * 1024; }
 
 // extend_attention.py, _get_block_sizes_for_extend_attention, before Hopper and on workstation Blackwell.
@@ -68,7 +68,7 @@ FlashTile triton_tile(const TileQuestion& q, bool served, const Gpu& gpu) {
   const int warps = q.heads.qk_dim <= 64 ? 4 : 8;
   tile.m = block.rows, tile.n = block.keys;
   tile.readers = warps;
-  // Warps lie along the rows; where a block has fewer than they span, they repeat each other's.
+  // Warps lie along the rows; if a block has fewer rows than they span, they repeat one another's work.
   tile.computed_rows = std::max(tile.m, kWarpRows * warps);
   tile.cta = {32 * warps, static_cast<int>(kMostRegisters), bytes(0)};
   fit_shared(tile, q.bytes.q, q.bytes.kv, gpu);

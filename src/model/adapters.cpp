@@ -26,7 +26,8 @@ bool is_projection(Role role) {
   }
 }
 
-// Writes one section; products of one input stand side by side before their adapters, so that engines can merge them.
+// Writes one section; products of one input come next to each other, before their adapters, so that engines can merge
+// them.
 class AdapterWriter {
  public:
   AdapterWriter(const Section& section, const AdapterSpec& adapters)
@@ -42,7 +43,7 @@ class AdapterWriter {
   }
 
  private:
-  // An adapter that is still to come: the product it stands beside, and what that writes instead.
+  // A pending adapter: the product it belongs to, and what that writes instead.
   struct Waiting {
     const Operator* of;
     int frozen;
@@ -114,8 +115,7 @@ bool has_adapter(Role role, AdapterTargets targets) {
 
 Graph with_adapters(const Graph& forward, const AdapterSpec& adapters) {
   Graph graph{forward.name, {}};
-  for (const Section& section : forward.sections)
-    graph.sections.push_back(AdapterWriter(section, adapters).write());
+  for (const Section& section : forward.sections) graph.sections.push_back(AdapterWriter(section, adapters).write());
   return graph;
 }
 

@@ -1,4 +1,4 @@
-// Adapters of low rank beside frozen products (LoRA): y = W x + s B A x, of which A and B alone learn.
+// Low-rank adapters beside frozen products (LoRA): y = W x + s B A x, where only A and B are trained.
 #pragma once
 
 #include "model/graph.h"
@@ -6,8 +6,8 @@
 
 namespace tilecast {
 
-// The forward graph with its weights frozen and, behind each targeted product of a layer, a product down to the rank,
-// one up again, a scale and a sum.
+// The forward graph with its weights frozen and, after each targeted product of a layer, a product down to the rank,
+// one back up, a scale and a sum.
 Graph with_adapters(const Graph& forward, const AdapterSpec& adapters);
 
 bool has_adapter(Role role, AdapterTargets targets);

@@ -36,7 +36,7 @@ Shape gradient_form(S shape) {
   return shape;
 }
 
-// Gradients of queries, keys and values that came out of one projection are put together again.
+// Gradients of queries, keys and values that came from one projection are concatenated again.
 Shape packed(const AttentionPrefill& a) {
   const Count kv_heads = a.kv_heads > 0 ? a.kv_heads : a.heads;
   Copy copy;
@@ -152,7 +152,7 @@ Gradients gradients_of(const Operator& op) {
                op.shape);
 }
 
-// A gradient goes the other way: conversions turn round, and what was put side by side is taken apart.
+// A gradient goes the other way: conversions are reversed, and concatenated tensors are split.
 TorchWalk gradient_walk(TorchWalk walk) {
   switch (walk) {
     case TorchWalk::widen:
@@ -235,7 +235,7 @@ class BackwardWriter {
                           PointwiseOp::add, {grad, partial}, out_.elements(input));
   }
   void accumulate(const Operator& op) {
-    // fp32 buffers take the first micro-batch's gradients as any other's.
+    // fp32 buffers treat the first micro-batch's gradients like any other's.
     if ((!accumulate_ && sum_ != GradientSum::widened) || op.weights.frozen ||
         op.weights.matrix + op.weights.vector == 0)
       return;
@@ -266,7 +266,7 @@ class BackwardWriter {
   std::vector<int> readers_, gradient_;
 };
 
-// A frozen copy runs forward: the same products, or those that adapters stand beside.
+// A frozen copy runs forward: the same products, or those that have adapters.
 Section of_reference(const Section& forward) {
   Section section = forward;
   section.reference = true;

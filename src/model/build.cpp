@@ -14,7 +14,7 @@
 namespace tilecast {
 namespace {
 
-// How Hugging Face's code spells attention, by architecture (transformers 4.2x, whose traces NeuSight measured).
+// How Hugging Face's code writes attention, by architecture (transformers 4.2x, whose traces NeuSight measured).
 Spelling attention_spelling(const ModelSpec& spec) {
   const auto starts = [&](std::string_view prefix) { return spec.architecture.starts_with(prefix); };
   if (starts("GPT2")) return Spelling::masked_where;
@@ -51,7 +51,7 @@ int with_norms(SectionBuilder& b, const std::string& name, int x, const StackCon
   return sum;
 }
 
-// Weights that another layer owns and counts: they are read here all the same.
+// Weights that another layer owns and counts; they are still read here.
 void lend(Section& section) {
   for (Operator& op : section.operators) op.weights.tied = true, op.weights.vector = 0;
 }
@@ -86,7 +86,7 @@ int table(SectionBuilder& b, Role role, const std::string& name, int ids, Count 
   return b.add(role, name, shape, {ids}, tokens * cols, {.matrix = rows * cols, .table = true});
 }
 
-// A stack's sections: how they are called, and which of a model's stacks it is.
+// A stack's sections: their names, and which of a model's stacks it is.
 struct StackName {
   std::string prefix;
   bool encoder = false;
@@ -176,7 +176,7 @@ void build_classifier(SectionBuilder& b, const ModelSpec& spec, int x, const Sta
              true);
 }
 
-// After the last layer: norm, head, and what the mode makes of the logits.
+// After the last layer: norm, head, and what the mode does with the logits.
 Section build_head(const ModelSpec& spec, const StackContext& at) {
   const StackSpec& stack = at.stack;
   SectionBuilder b("head", 1, {SectionKind::head, !spec.decoder});
@@ -218,9 +218,9 @@ Section build_head(const ModelSpec& spec, const StackContext& at) {
 }
 
 // Multi-token prediction as DeepSeek-V3 trains it (arXiv 2412.19437, section 2.2) and Megatron-Core's
-// multi_token_prediction.py runs it: for each token beyond the next one, the stream and the embeddings of the tokens that
-// follow are normed, put side by side and projected back to one width; a layer of the model's last kind and the shared
-// head make logits of them, whose loss is added.
+// multi_token_prediction.py runs it: for each token beyond the next one, the stream and the embeddings of the tokens
+// that follow are normalised, concatenated and projected back to one width; a layer of the model's last kind and the
+// shared head turn them into logits, whose loss is added.
 Section build_ahead(const ModelSpec& spec, const StackContext& at) {
   const Count hidden = at.stack.hidden;
   SectionBuilder b("mtp.join", spec.ahead.heads, {SectionKind::ahead});
@@ -253,7 +253,7 @@ void add_ahead(Graph& graph, const ModelSpec& spec, const StackContext& at, Spel
   graph.sections.push_back(std::move(head));
 }
 
-// Layers alike become one section, whatever stands between them: order does not change a step's time.
+// Identical layers become one section, whatever lies between them: order does not change a step's time.
 void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, const Workload* source,
                const StackName& stack_name, Spelling spelling) {
   const std::vector<LayerRun> kinds = layer_kinds(stack).kinds;

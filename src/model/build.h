@@ -8,7 +8,7 @@
 
 namespace tilecast {
 
-// Sections: what comes before the layers, one for every kind of layer (repeated), what comes after. Refuses a workload
+// Sections: what comes before the layers, one for every kind of layer (repeated), what comes after. Rejects a workload
 // that the model cannot run (decode of an encoder, more tokens than learned positions, no tokens).
 Result<Graph> build(const ModelSpec& spec, const Workload& workload);
 

@@ -28,7 +28,7 @@ Count count_of(const std::vector<Requests>& requests) {
   return n;
 }
 
-// One value a request, for shapes whose lengths differ.
+// One value per request, for shapes whose lengths differ.
 template <class Value>
 std::vector<Count> each(const std::vector<Requests>& requests, Value value) {
   std::vector<Count> list;
@@ -36,7 +36,7 @@ std::vector<Count> each(const std::vector<Requests>& requests, Value value) {
   return list;
 }
 
-// Many queries a request: lengths of an attention_prefill or mla_prefill.
+// Many queries per request: lengths of an attention_prefill or mla_prefill.
 template <class Prefill>
 void set_prefill_lengths(Prefill& shape, const std::vector<Requests>& requests) {
   shape.batch = count_of(requests);
@@ -100,7 +100,7 @@ AttentionPrefill prefill_shape(const AttentionSpec& a, const std::vector<Request
   set_prefill_lengths(shape, requests);
   shape.heads = a.heads, shape.kv_heads = a.kv_heads, shape.head_dim = a.head_dim, shape.v_head_dim = a.v_head_dim;
   shape.window = a.window;
-  // A window to both sides holds as many keys a query as one that looks back, and kernels know the latter.
+  // A two-sided window holds as many keys per query as one that looks back, which is what kernels support.
   shape.mask = a.causal || a.window > 0 ? AttentionMask::causal : AttentionMask::full;
   return shape;
 }
@@ -203,12 +203,12 @@ Count longest(const Workload& workload) {
   return most;
 }
 
-// One kernel reads keys of eight bits, multiplies them with all heads' queries, and adds up what is positive by the
-// heads' weights: a score a key is written, not one a head (DeepGEMM's fp8_mqa_logits and fp8_paged_mqa_logits, which
-// the engines call; FlashInfer-Bench, dsa_topk_indexer_fp8_h64_d128_topk2048_ps64: 128 bytes a key and its scale). For
-// answers that is, in bytes and operations, attention whose keys and values have half the width each. Of prompts keys
-// are reused: the same operations in a quarter of the heads, since a weighted sum takes vector pipes a fraction of what
-// an exponential takes. Without a cache, as in training, it is a plain product.
+// One kernel reads keys of eight bits, multiplies them with all heads' queries, and sums the positive part with the
+// heads' weights: one score per key is written, not one per head (DeepGEMM's fp8_mqa_logits and fp8_paged_mqa_logits,
+// which the engines call; FlashInfer-Bench, dsa_topk_indexer_fp8_h64_d128_topk2048_ps64: 128 bytes per key and its
+// scale). For decoding that is, in bytes and operations, attention whose keys and values have half the width each. For
+// prompts keys are reused: the same operations in a quarter of the heads, since a weighted sum costs the vector pipes a
+// fraction of what an exponential does. Without a cache, as in training, it is a plain product.
 Shape index_scores(const MlaSpec& a, const StackContext& at, Count sequences, Count keys) {
   constexpr Count kFewerHeads = 4;
   const Count each = std::max<Count>(1, at.tokens / sequences);
@@ -244,7 +244,7 @@ void build_indexer(SectionBuilder& b, const MlaSpec& a, int x, int latent, const
   b.add(Role::indexer, "indexer.topk", best, {scored}, tokens * a.index_topk);
 }
 
-// Absorbed form: queries take the keys' up-projection upon themselves and look at the latent cache.
+// Absorbed form: queries absorb the keys' up-projection and attend to the latent cache.
 int attend_latent(SectionBuilder& b, const MlaSpec& a, int q, Count tokens, MlaDecode shape, OwnedWeights kv_b) {
   Bmm absorb;
   absorb.batch = a.heads, absorb.m = tokens, absorb.n = a.kv_rank, absorb.k = a.nope_dim;

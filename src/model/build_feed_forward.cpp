@@ -114,7 +114,7 @@ ScanKind rule_kind(ScanRule rule, bool decode) {
 
 // Qwen3-Next's block (transformers modeling_qwen3_next.py) and Mamba-2's share one shape: projections to keys, queries,
 // values, an output gate and per-head gates; a short convolution; the recurrence; a gated norm; the output projection.
-// Kimi Linear's gate and decays (a decay for each key channel) pass a bottleneck as wide as a head.
+// Kimi Linear's gate and decays (one decay per key channel) pass through a bottleneck as wide as a head.
 int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& at) {
   const Count tokens = at.tokens, hidden = at.stack.hidden;
   const Count values = s.heads * s.head_dim, keys = s.key_heads * s.key_dim;
@@ -137,7 +137,7 @@ int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& 
   Scan conv = scan_shape(s, ScanKind::conv1d, at.workload, decode);
   int out = b.add(Role::scan_convolution, "scan.conv", conv, {inner}, tokens * mixed,
                   {.vector = mixed * s.conv_width + (s.conv_bias ? mixed : 0)});
-  // Mamba-2 has a decay, a skip and a time bias a head; the delta rule a decay and a time bias, Kimi's a channel.
+  // Mamba-2 has a decay, a skip and a time bias per head; the delta rule a decay and a time bias, Kimi's per channel.
   const Count scales = s.rule == ScanRule::mamba2 ? 3 * s.heads
                        : s.rule == ScanRule::kda  ? s.heads + keys
                                                   : 2 * s.heads;

@@ -89,7 +89,7 @@ Error unknown_architecture(const std::string& place, const std::string& name) {
                       near.empty() ? "" : "nearest: " + join_or(near) + "; ", kWays)};
 }
 
-// Python writes NaN and Infinity, which JSON does not have (Nemotron-H's time_step_limit): read as texts, they hurt
+// Python writes NaN and Infinity, which JSON does not have (Nemotron-H's time_step_limit): read as strings, they matter
 // only where a number is needed.
 std::string without_python_numbers(std::string_view text) {
   std::string out;
@@ -125,7 +125,7 @@ Error on_one_line(Error error) {
 
 bool has_object(const Json& root, const std::string& key) { return root.contains(key) && root[key].is_object(); }
 
-// Models of several senses keep their text part in an object of its own, which the makers of some call otherwise.
+// Multimodal models keep their text part in a separate object, which some of them name differently.
 std::string text_key(const Json& root) {
   for (const char* key : {"text_config", "llm_config", "language_config"})
     if (has_object(root, key)) return key;
@@ -142,7 +142,7 @@ Json text_part(const Json& root) {
     if (!value.is_null() && key != "architectures") merged[key] = value;
   return merged;
 }
-// Qwen's Omni models hold what listens and thinks apart from what speaks.
+// Qwen's Omni models keep the part that listens and thinks separate from the part that speaks.
 const Json& thinking_part(const Json& root) {
   return has_object(root, "thinker_config") ? root["thinker_config"] : root;
 }

@@ -16,7 +16,7 @@ Result<ModelSpec> spec_from_json(std::string_view text, const std::string& place
 // The same from a file, or from the config.json of a directory.
 Result<ModelSpec> load_model_config(const std::string& path);
 
-// Stems of the classes that are understood: "Llama" of LlamaForCausalLM.
+// Stems of the classes that are understood: "Llama" for LlamaForCausalLM.
 std::vector<std::string> supported_architectures();
 
 }  // namespace tilecast

@@ -6,7 +6,7 @@
 namespace tilecast {
 namespace {
 
-// OPT-350m alone has its norms behind the sums, none at the end, and embeddings narrower than its layers.
+// Only OPT-350m has its norms after the sums, none at the end, and embeddings narrower than its layers.
 void prepare_opt(ConfigReader& read, Traits& traits) {
   const bool before = read.flag_or("do_layer_norm_before", true);
   if (!before) traits.place = NormPlace::after;
@@ -22,7 +22,7 @@ ModelSpec read_opt(ConfigReader& read, const ModelFamily& family, HeadKind head)
   return spec;
 }
 
-// MPT nests what concerns attention, and turns biases off by "no_bias".
+// MPT nests its attention fields, and turns biases off with "no_bias".
 void prepare_mpt(ConfigReader& read, Traits& traits) {
   const bool bias = !read.flag_or("no_bias", true);
   traits.norm_bias = traits.qkv_bias = traits.out_bias = traits.mlp_bias = bias;
@@ -33,7 +33,7 @@ void prepare_mpt(ConfigReader& read, Traits& traits) {
   traits.qk_norm = traits.qk_norm_wide = read.flag_or("attn_config.qk_ln", false);
 }
 
-// Falcon-7B has one key head and one norm; 40B and 180B have grouped heads and two norms side by side.
+// Falcon-7B has one key head and one norm; 40B and 180B have grouped heads and two parallel norms.
 void prepare_falcon(ConfigReader& read, Traits& traits) {
   const bool grouped = read.flag_or("new_decoder_architecture", false);
   traits.qkv_bias = traits.out_bias = traits.mlp_bias = read.flag_or("bias", false);

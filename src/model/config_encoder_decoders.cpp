@@ -1,4 +1,4 @@
-// Encoder-decoder models: T5 and Switch, BART and what came of it, Whisper.
+// Encoder-decoder models: T5 and Switch, BART and its descendants, Whisper.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 namespace tilecast {
 namespace {
 
-// "gated-gelu" and its like: whether the feed-forward is gated, and by what.
+// "gated-gelu" and the like: whether the feed-forward is gated, and by what.
 void read_feed_forward(ConfigReader& read, Traits& traits) {
   const std::string way = read.text_or("feed_forward_proj", "relu");
   traits.gated = way.starts_with("gated-");
@@ -81,14 +81,14 @@ ModelSpec read_t5(ConfigReader& read, const ModelFamily& family, HeadKind head) 
   return spec;
 }
 
-// Files of BART and Whisper name the sizes of their two stacks apart.
+// Files of BART and Whisper name the sizes of their two stacks separately.
 void call_by_stack(ConfigReader& read, bool decoder) {
   read.call(field::kLayers, decoder ? "decoder_layers" : "encoder_layers");
   read.call(field::kHeads, decoder ? "decoder_attention_heads" : "encoder_attention_heads");
   read.call(field::kInter, decoder ? "decoder_ffn_dim" : "encoder_ffn_dim");
 }
 
-// Both stacks look their tokens up in one table, and have positions of their own.
+// Both stacks look up their tokens in one table, and have separate positions.
 ModelSpec read_bart(ConfigReader& read, const ModelFamily& family, HeadKind head) {
   ModelSpec spec;
   spec.vocab = read.count(field::kVocab);
@@ -106,7 +106,7 @@ ModelSpec read_bart(ConfigReader& read, const ModelFamily& family, HeadKind head
   return spec;
 }
 
-// Whisper's keys have no bias; its encoder's positions are a table too, though nobody trains it.
+// Whisper's keys have no bias; its encoder's positions are a table too, though it is not trained.
 StackSpec read_whisper_stack(ConfigReader& read, const ModelFamily& family, bool decoder) {
   call_by_stack(read, decoder);
   read.call(field::kPositions, decoder ? "max_target_positions" : "max_source_positions");
@@ -160,7 +160,7 @@ const std::vector<ModelFamily>& encoder_decoder_families() {
                         t.position_offset = 2;
                       }),
        .model = read_bart},
-      // Pegasus' and Marian's positions are sines, kept as tables all the same; M2M-100 (NLLB) computes them.
+      // Pegasus' and Marian's positions are sines, but still stored as tables; M2M-100 (NLLB) computes them.
       {.stems = {"Pegasus", "Blenderbot"},
        .model_types = {"pegasus", "blenderbot"},
        .traits = kEncoderTraits,

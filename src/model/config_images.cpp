@@ -1,4 +1,4 @@
-// Images: ViT and what came of it, and CLIP's two towers, together or one alone.
+// Images: ViT and its descendants, and CLIP's two towers, together or separately.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace tilecast {
 namespace {
 
-// The patches in front of an image tower, and how many positions its table has.
+// The patches before an image tower, and how many positions its table has.
 PatchFrontend read_patches(ConfigReader& read, bool bias, StackSpec& stack) {
   PatchFrontend p;
   p.image = read.count_or("image_size", 224, 1 << 16);

@@ -41,7 +41,7 @@ Layers smollm3_layers(ConfigReader& read, const Traits& traits, const StackSizes
   return layers;
 }
 
-// The first ChatGLM files have names of their own, and a class without "ForCausalLM" that generates all the same.
+// The first ChatGLM files have their own names, and a class without "ForCausalLM" that still generates.
 void prepare_chatglm(ConfigReader& read, Traits& traits) {
   read.call(field::kVocab, "padded_vocab_size");
   read.call(field::kKvHeads, read.flag_or("multi_query_attention", false) ? "multi_query_group_num" : kNowhere);
@@ -71,7 +71,7 @@ void prepare_persimmon(ConfigReader& read, Traits& traits) { traits.qk_norm = re
 void prepare_phimoe(ConfigReader& read, Traits& traits) { traits.head_bias = read.flag_or("lm_head_bias", false); }
 void prepare_xglm(ConfigReader& read, Traits&) { read.call(field::kHeads, "attention_heads"); }
 
-// Baichuan's 7B rotates and its 13B has ALiBi; nothing else in the file tells them apart, here or in vLLM.
+// Baichuan's 7B rotates and its 13B has ALiBi; size is the only thing that distinguishes them, here and in vLLM.
 void prepare_baichuan(ConfigReader& read, Traits& traits) {
   if (read.count(field::kHidden) != 4096) traits.positions = Positions::alibi;
 }
@@ -117,14 +117,14 @@ Layers gpt_neo_layers(ConfigReader& read, const Traits& traits, const StackSizes
   return layers;
 }
 
-// DBRX keeps attention and experts in objects of their own.
+// DBRX keeps attention and experts in separate objects.
 void prepare_dbrx(ConfigReader& read, Traits&) {
   read.call(field::kInter, "ffn_config.ffn_hidden_size");
   read.call(field::kExperts, "ffn_config.moe_num_experts");
   read.call(field::kTopk, "ffn_config.moe_top_k");
 }
 
-// Granite's experts stand beside a dense feed-forward of its own width, which has no gate.
+// Granite's experts run beside a dense feed-forward with its own width and no gate.
 Layers granite_moe_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes) {
   Layers layers = read_layers(read, traits, sizes);
   const Count shared = read.count_or("shared_intermediate_size", 0);

@@ -21,7 +21,7 @@ std::string unknown(ConfigReader& read, std::string_view field, const std::strin
   return {};
 }
 
-// Weights alone are integers of so many bits.
+// Only weights are integers, of this many bits.
 std::string weight_only(ConfigReader& read, std::string_view field, Count bits) {
   if (bits == 4) return "int4_wo";
   if (bits == 8) return "int8_wo";
@@ -82,7 +82,7 @@ std::string read_format(ConfigReader& read) {
   return unknown(read, kMethod, method);
 }
 
-// Each tool's name for the modules it left as they were.
+// Each tool's name for the modules it left unquantised.
 std::vector<std::string> modules_left(ConfigReader& read) {
   std::vector<std::string> all;
   for (const char* name : {"ignore", "modules_to_not_convert", "exclude_modules", "ignored_layers",

@@ -54,7 +54,7 @@ class ConfigReader {
 
   // From now on the field whose first name is `field` is read from `name` alone.
   void call(const ConfigField& field, std::string_view name) { own_names_[field.names[0]] = name; }
-  // From now on a missing field is `value`, as its Hugging Face class has it.
+  // From now on a missing field is `value`, as in its Hugging Face class.
   void assume(const ConfigField& field, Count value) { defaults_[field.names[0]] = value; }
 
   // The value under a dotted path, null and absent being the same.
@@ -66,7 +66,7 @@ class ConfigReader {
   // A reader of one object of a list, which must be there.
   ConfigReader item(std::string_view path, std::size_t index) const;
 
-  // A whole number of at least one that must be there; or `otherwise` where it is absent (then zero is allowed too).
+  // A whole number of at least one that must be there; or `otherwise` if it is absent (then zero is allowed too).
   Count count(const ConfigField& field);
   Count count_or(const ConfigField& field, Count otherwise);
   Count count_or(std::string_view name, Count otherwise, Count most = 1 << 20);

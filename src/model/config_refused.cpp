@@ -1,5 +1,5 @@
-// Architectures people ask for that cannot be expressed with the operators here. A forecast that left their own part
-// out would be wrong without a word, so they are refused with the reason.
+// Popular architectures that cannot be expressed with the operators here. A forecast that left out what is special
+// about them would be silently wrong, so they are rejected with the reason.
 #include "model/families.h"
 #include "support/text.h"
 

@@ -14,7 +14,7 @@ struct ActivationName {
   std::string_view name;
   ActivationKind kind;
 };
-// gelu_new and its like are written as many pointwise kernels; gelu_pytorch_tanh has one, as quick_gelu nearly has.
+// gelu_new and the like are written as many pointwise kernels; gelu_pytorch_tanh is one, and quick_gelu nearly so.
 constexpr ActivationName kActivations[] = {{"silu", ActivationKind::silu},
                                            {"swish", ActivationKind::silu},
                                            {"relu", ActivationKind::relu},

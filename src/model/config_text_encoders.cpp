@@ -1,4 +1,4 @@
-// Encoders of text: BERT and what came of it.
+// Text encoders: BERT and its descendants.
 #include <algorithm>
 
 #include "model/families.h"
@@ -6,7 +6,7 @@
 namespace tilecast {
 namespace {
 
-// Norms behind the sums and after the embeddings, none at the end.
+// Norms after the sums and after the embeddings, none at the end.
 constexpr Traits kBert = with(kEncoderTraits, [](Traits& t) {
   t.place = NormPlace::after;
   t.final_norm = false;

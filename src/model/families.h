@@ -1,5 +1,5 @@
-// Architectures config.json files name, one row of a table each: what the architecture fixes and the file does not say,
-// and a function or two where a file says it in a way of its own. model/config.cpp picks the row.
+// Architectures named in config.json files, one table row each: what the architecture fixes and the file does not say,
+// and a function or two for files with their own conventions. model/config.cpp picks the row.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace tilecast {
 
-// What an architecture fixes. Fields of the file that say otherwise win.
+// What an architecture fixes. Fields in the file take precedence.
 struct Traits {
   NormKind norm = NormKind::rms;
   bool norm_bias = false;
@@ -45,7 +45,7 @@ struct Traits {
   bool pooler = true;       // encoders: the bare class ends in one
 };
 
-// The GPT-2 way: LayerNorm with a shift, biases everywhere, a plain feed-forward four times as wide, a tied head.
+// GPT-2's style: LayerNorm with a shift, biases everywhere, a plain feed-forward four times as wide, a tied head.
 inline constexpr Traits kGptTraits{.norm = NormKind::layer,
                                    .norm_bias = true,
                                    .positions = Positions::learned,
@@ -58,7 +58,7 @@ inline constexpr Traits kGptTraits{.norm = NormKind::layer,
                                    .fused_qkv = true,
                                    .tied = true};
 
-// The BERT way, its norms left open: all tokens see each other, LayerNorm with a shift, biases everywhere, a plain
+// BERT's style, with the norms left open: all tokens see each other, LayerNorm with a shift, biases everywhere, a plain
 // feed-forward.
 inline constexpr Traits kEncoderTraits{.norm = NormKind::layer,
                                        .norm_bias = true,
@@ -102,7 +102,7 @@ ActivationKind read_activation(ConfigReader& read, const Traits& traits);
 // Layers as most files describe them: windows, linear attention, latent attention and experts where fields say so.
 using Layers = std::vector<LayerSpec>;
 Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& sizes);
-// One mixture of experts; `dense_inter` is an expert's width where the file has no field for it.
+// One mixture of experts; `dense_inter` is an expert's width if the file has no field for it.
 MoeSpec read_experts(ConfigReader& read, const Traits& traits, Count dense_inter);
 // Equal neighbours become one run.
 StackSpec stack_of(const StackSizes& sizes, const Layers& layers);
@@ -117,7 +117,7 @@ struct ModelFamily {
   // Reads the whole model where it is not one causal stack.
   ModelSpec (*model)(ConfigReader&, const ModelFamily&, HeadKind) = nullptr;
   bool two_towers = false;  // "text_config" is a part of the model, not the model
-  // Sizes that a "text_config" of this kind leaves out, as its Hugging Face class has them: it holds differences alone.
+  // Sizes that a "text_config" of this kind leaves out, as in its Hugging Face class: it holds only differences.
   struct Default {
     const ConfigField& field;
     Count value;
@@ -126,7 +126,7 @@ struct ModelFamily {
 };
 ModelSpec read_decoder(ConfigReader& read, const ModelFamily& family, HeadKind head);
 
-// The table, in parts that stand in their own files.
+// The table, in parts that have their own files.
 const std::vector<ModelFamily>& decoder_families();
 const std::vector<ModelFamily>& particular_decoder_families();
 const std::vector<ModelFamily>& hybrid_families();

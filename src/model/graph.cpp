@@ -19,7 +19,7 @@ double attention_flops(const AttentionHeads& heads, double pairs) {
 double flops(const Gemm& s) { return product_flops(1, s.m, s.n, s.k); }
 double flops(const Bmm& s) { return product_flops(real(s.batch), s.m, s.n, s.k); }
 
-// Products with the padding's zeros are counted, as everybody quotes convolutions (ResNet-50: 4.09 G multiply-adds).
+// Products with the padding's zeros are counted, as is customary for convolutions (ResNet-50: 4.09 G multiply-adds).
 // Both gradients take as many as the forward pass.
 double flops(const Conv2d& s) {
   const auto v = s.vertical(), h = s.horizontal();
@@ -33,8 +33,8 @@ double flops(const AttentionPrefill& s) {
 double flops(const AttentionDecode& s) {
   return attention_flops(s.geometry(), total_pairs(s.lengths(), AttentionMask::causal, s.window));
 }
-// dV, dP, dQ and dK are four products where the forward pass has two; computing the scores again is the kernel's choice
-// and no model FLOP.
+// dV, dP, dQ and dK are four products where the forward pass has two; recomputing the scores is the kernel's choice and
+// does not count as model FLOPs.
 double flops(const AttentionBackward& s) { return 2 * flops(s.forward); }
 double flops(const MlaPrefill& s) {
   return attention_flops(s.geometry(), total_pairs(s.lengths(), AttentionMask::causal, 0));
@@ -53,7 +53,7 @@ double flops(const Moe& s) {
 }
 
 // What the recurrence itself multiplies, whichever form computes it: a delta rule recalls (S k), corrects (v k^T) and
-// reads (S q) a state of key x value elements a token and head; Mamba-2 only writes and reads.
+// reads (S q) a state of key x value elements per token and head; Mamba-2 only writes and reads.
 double flops(const Scan& s) {
   const double tokens = real(s.batch) * real(s.seq_len);
   const Count key_heads = s.key_heads > 0 ? s.key_heads : s.heads, key = s.key_dim > 0 ? s.key_dim : s.head_dim;

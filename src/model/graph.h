@@ -1,8 +1,8 @@
 // A network as operators with shapes: what every importer produces and everything after it reads.
 //
 // An operator is a kernel's shape (kernel/kernel.h), the tensors it reads and writes, and the weights it owns. Engines
-// (src/engine) decide which neighbours run as one kernel. Operators stand in the order they run, in sections: a layer
-// that repeats is written once.
+// (src/engine) decide which neighbours run as one kernel. Operators are listed in the order they run, in sections: a
+// repeated layer is written once.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ namespace tilecast {
 
 // Weights an operator owns, in elements.
 struct OwnedWeights {
-  Count matrix = 0;    // products' operands: what quantisation shrinks
-  Count vector = 0;    // biases, scales, gates: kept in the type of activations
-  bool table = false;  // `matrix` is looked up by row, not multiplied (embeddings)
-  bool tied = false;   // `matrix` is another operator's as well, and counted there; `vector` is not
+  Count matrix = 0;     // products' operands: what quantisation shrinks
+  Count vector = 0;     // biases, scales, gates: kept in the type of activations
+  bool table = false;   // `matrix` is looked up by row, not multiplied (embeddings)
+  bool tied = false;    // `matrix` is another operator's as well, and counted there; `vector` is not
   bool frozen = false;  // training leaves them as they are: no gradient, no optimizer
   bool packed = false;  // `matrix` is kept in four bits and unpacked before each product (NF4)
   Count trained() const { return frozen ? 0 : total(); }
@@ -42,7 +42,7 @@ struct Tensor {
   TensorKind kind = TensorKind::activation;
 };
 
-// How the model's own code writes an operator, where that differs from the kernel an engine has for it.
+// How the model's own code writes an operator, if that differs from an engine's kernel for it.
 enum class Spelling : std::uint8_t {
   plain,
   gelu_new,       // GPT-2's activation: eight pointwise kernels
@@ -52,7 +52,7 @@ enum class Spelling : std::uint8_t {
   unscaled,       // attention that adds a bias to unscaled scores (T5)
   fused_loss,     // cross-entropy as one reduction over the logits, which its gradient reads again
   in_place_loss,  // cross-entropy whose softmax overwrites the logits
-  dropout,        // random zeros; a byte an element remembers which
+  dropout,        // random zeros; one byte per element records which
 };
 
 struct Operator {
@@ -62,7 +62,7 @@ struct Operator {
   OwnedWeights weights;
   Spelling spelling = Spelling::plain;
   Count times = 1;  // runs this often in a row (experts one by one)
-  // Nothing is known about it but its bytes (--allow-unknown).
+  // Only its bytes are known (--allow-unknown).
   bool unknown = false;
   Role role = Role::other;
   int block = kNoBlock;                    // operators of one block of the section have the same number
@@ -78,7 +78,7 @@ struct Operator {
 enum class Pass : std::uint8_t { forward, backward, optimizer };
 std::string_view name_of(Pass p);
 
-// A run of operators and how often it is repeated. Tensor 0, if any, is what comes in from the section before.
+// A sequence of operators and how often it is repeated. Tensor 0, if any, comes from the previous section.
 struct Section {
   std::string name;  // "layer"
   Count repeats = 1;
@@ -90,7 +90,7 @@ struct Section {
   bool reference = false;   // runs forward alone, beside the section that learns
   int forward = -1;         // of gradients and what runs again: the forward section they belong to
 };
-// All of a section but its operators.
+// Everything in a section except its operators.
 Section emptied(const Section& section);
 
 struct Graph {

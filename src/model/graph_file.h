@@ -1,4 +1,4 @@
-// Graphs of one's own as JSON (docs/graphs.md): any network, given by its kernels.
+// User-written graphs as JSON (docs/graphs.md): any network, given by its kernels.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Endings of names that say how a model was tuned, not what it is.
+// Suffixes that say how a model was tuned, not what it is.
 constexpr std::array<std::string_view, 9> kTunings = {"instruct", "chat", "base", "hf",  "it",
                                                       "thinking", "2507", "0528", "0324"};
 
@@ -38,7 +38,7 @@ std::string model_key(std::string_view name) {
 
 std::string_view without_organisation(std::string_view id) { return id.substr(id.rfind('/') + 1); }
 
-// Keys a user's name may stand for, the exact one first: with its organisation, without, and without tunings.
+// Keys that a user's name may mean, the exact one first: with its organisation, without, and without tunings.
 std::vector<std::string> keys_of(std::string_view name) {
   std::vector<std::string> keys = {model_key(name), model_key(without_organisation(name))};
   for (bool cut = true; cut;) {
@@ -80,7 +80,7 @@ const EmbeddedFile* file_named(const std::string& key) {
   return found == file_index().end() ? nullptr : found->second;
 }
 
-// The file with what it is like beneath it.
+// The file merged over the one it is like.
 Json whole_config(const EmbeddedFile& file) {
   Json own = Json::parse(file.text, nullptr, false);
   assert(own.is_object() && "a bundled model is broken; library_test names it");
@@ -101,7 +101,7 @@ Result<ModelSpec> spec_of(const EmbeddedFile& file) {
   return spec;
 }
 
-// A configuration given as its text is called what Hugging Face's loader noted in it, else by its class.
+// A configuration given as text is named as Hugging Face's loader noted in it, or else after its class.
 Result<ModelSpec> spec_of_text(const std::string& text) {
   auto spec = spec_from_json(text, "model config");
   if (!spec) return spec;
@@ -126,7 +126,7 @@ std::optional<ModelEntry> entry_of(const EmbeddedFile& file) {
   return ModelEntry{name_of(file), aliases_of(own), own.value("_source", ""), *std::move(spec)};
 }
 
-// A file or directory that looks like a model; otherwise a name, even where something of that name happens to exist.
+// A file or directory that looks like a model; otherwise a name, even if a file of that name happens to exist.
 bool is_path(const std::string& text) {
   if (text == "-" || text.ends_with(".json") || text.starts_with('/') || text.starts_with('.')) return true;
   return something_at((std::filesystem::path(text) / "config.json").string());

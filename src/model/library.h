@@ -1,7 +1,7 @@
-// The models Tilecast knows by name (data/models, embedded in the binary), and the way from a MODEL argument to a spec.
+// The models Tilecast knows by name (data/models, embedded in the binary), and resolving a MODEL argument to a spec.
 //
-// A file is a Hugging Face config.json with what a forecast needs, and beside it "_source" (where its figures come
-// from), "_aliases" (other names it answers to) and, where it differs little from another, "_like" (that one's name).
+// A file is a Hugging Face config.json with what a forecast needs, plus "_source" (where its figures come from),
+// "_aliases" (other names for it) and, if it differs little from another, "_like" (that one's name).
 #pragma once
 
 #include <optional>
@@ -27,17 +27,17 @@ std::vector<ModelEntry> list_models();
 // The bundled model that a name means, if any.
 std::optional<ModelEntry> find_entry(const std::string& name);
 
-// Its configuration as JSON, with what it is like beneath it.
+// Its configuration as JSON, merged over the one it is like.
 std::optional<std::string> bundled_config(const std::string& name);
 
-// Whether a text means one of them and can mean nothing else: no path, however odd.
+// Whether a text means one of them and cannot be anything else, such as an odd path.
 bool is_bundled_model(const std::string& name);
-// What to say of another: the nearest names.
+// The error for any other name: the nearest names.
 Error no_such_model(std::string_view name, const std::string& otherwise);
 
-// What a MODEL argument means: a path (to a config.json, or a directory that holds one), or a bundled model by name,
-// alias or Hugging Face id; case and punctuation are forgiven, and so are endings that change no size ("-Instruct").
-// A miss suggests the nearest names.
+// What a MODEL argument means: a path (to a config.json, or a directory that contains one), or a bundled model by name,
+// alias or Hugging Face id; case, punctuation and suffixes that change no size ("-Instruct") do not matter. A miss
+// suggests the nearest names.
 Result<ModelSpec> find_model(const std::string& name_or_path);
 
 }  // namespace tilecast

@@ -43,7 +43,7 @@ Status refuse_unknown(const OnnxNet& net, const OnnxFile& file) {
       "with allow-unknown they are priced as memory traffic; supported are " + join(supported_onnx_operators(), ", "));
 }
 
-// What an operator without a rule makes: the file has to say.
+// The result of an operator without a rule: the file has to give it.
 Status take_declared(OnnxNet& net, const OnnxStep& step) {
   for (const int id : step.outputs) {
     if (id < 0) continue;
@@ -97,7 +97,7 @@ Status infer_step(OnnxNet& net, const OnnxStep& step, Count opset) {
   return Ok{};
 }
 
-// Its bytes are all that is known of it.
+// Only its bytes are known.
 Status lower_unknown(OnnxLower& lower, const OnnxStep& step) {
   constexpr Count kThreads = 256, kElementsPerThread = 4;  // as a streaming kernel would be launched
   Custom shape;

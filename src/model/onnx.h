@@ -14,15 +14,14 @@ namespace tilecast {
 struct OnnxOptions {
   // Values of dynamic dimensions by name; one without a name is "<input>.<axis>", as "pixels.0".
   std::map<std::string, Count> dims;
-  // An operator nobody here knows becomes a Custom shape that moves its inputs and outputs, marked `unknown`.
+  // An unknown operator becomes a Custom shape that moves its inputs and outputs, marked `unknown`.
   bool allow_unknown = false;
-  // A BatchNormalization right after a convolution costs nothing, as inference engines have it; off: a pointwise
-  // kernel.
+  // A BatchNormalization right after a convolution costs nothing, as in inference engines; off: a pointwise kernel.
   bool fold_batch_norm = true;
 };
 
 Result<Graph> graph_from_onnx(const std::string& path, const OnnxOptions& options);
-// The same of a file's bytes; errors name `place`.
+// The same for a file's bytes; errors name `place`.
 Result<Graph> graph_from_onnx_bytes(std::string_view bytes, const std::string& place, const OnnxOptions& options);
 
 // Operators that are understood, by name.

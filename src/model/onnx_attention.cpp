@@ -135,7 +135,7 @@ bool present(const OnnxStep& step, std::size_t output) {
   return output < step.outputs.size() && step.outputs[output] >= 0;
 }
 
-// Rotation and the write to the cache, where the operator does them, are operators of their own.
+// Rotation and the cache write, if the operator does them, become separate operators.
 Status emit_attention(OnnxLower& lower, const OnnxStep& step, const Sizes& s, std::vector<int> inputs,
                       OwnedWeights weights) {
   const Count tokens = s.batch * s.q_len;

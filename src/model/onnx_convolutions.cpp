@@ -111,8 +111,8 @@ Shape as_product(const Channels& c, Count taps) {
   return shape;
 }
 
-// The conv2d family has one stride, padding and dilation. A padding it cannot say becomes a larger image; what else it
-// cannot say, three-dimensional filters included, is the product behind it.
+// The conv2d family has one stride, padding and dilation. A padding it cannot express becomes a larger image; anything
+// else it cannot express, including three-dimensional filters, becomes the equivalent product.
 std::optional<Conv2d> as_conv2d(const Channels& c, std::vector<Window> w) {
   if (w.size() == 1) w.insert(w.begin(), Window{1, 1, w[0].stride, w[0].dilation, 0, 0});
   if (w.size() != 2 || w[0].stride != w[1].stride || (w[0].dilation != w[1].dilation && w[0].taps > 1 && w[1].taps > 1))

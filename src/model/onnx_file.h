@@ -1,7 +1,7 @@
 // What an ONNX file says, as plain values: nodes, attributes, shapes and types, and the contents of small constants.
 // Weights stay in the file.
 //
-// Field numbers are those of onnx.proto (github.com/onnx/onnx), which never change; unknown fields are stepped over.
+// Field numbers are those of onnx.proto (github.com/onnx/onnx), which never change; unknown fields are skipped.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace tilecast {
 
-// TensorProto.DataType, those that are told apart.
+// TensorProto.DataType, as far as they are distinguished.
 namespace onnx_type {
 inline constexpr int kFloat = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8,
                      kBool = 9, kFloat16 = 10, kDouble = 11, kUint32 = 12, kUint64 = 13, kBfloat16 = 16,
@@ -31,12 +31,12 @@ struct OnnxTensor {
   std::string name;
   std::vector<Count> dims;
   int type = 0;
-  // All elements, where they are few, numbers and in this file.
+  // All elements, if they are few, numeric and in this file.
   std::optional<std::vector<double>> content;
-  // All elements as they lie in the file, where they do: a view of its bytes.
+  // All elements as stored in the file, if they are: a view of its bytes.
   std::string_view raw;
 
-  // One element of `raw`, counted from the first; nothing where it is not there.
+  // One element of `raw`, by index; empty if it is not there.
   std::optional<double> element(Count index) const;
 };
 
@@ -82,8 +82,8 @@ struct OnnxFile {
   std::vector<std::string> functions;  // names of what the file defines itself
 };
 
-// Refuses what is no ONNX model, a truncated one included, with one line that names `place`. `bytes` must outlive the
-// result.
+// Rejects anything that is not an ONNX model, including a truncated one, with a one-line error that names `place`.
+// `bytes` must outlive the result.
 Result<OnnxFile> parse_onnx(std::string_view bytes, const std::string& place);
 
 }  // namespace tilecast

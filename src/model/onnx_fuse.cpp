@@ -42,7 +42,7 @@ bool is_row(const OnnxValue& v, const OnnxValue& like) {
          v.dims.back() == like.dims.back();
 }
 
-// x * sigmoid(x) and its kin; act(a) * b.
+// x * sigmoid(x) and similar; act(a) * b.
 bool fuse_product_activation(OnnxMatch& m, OnnxStep& step) {
   for (const std::size_t side : {0u, 1u}) {
     const int x = step.inputs[side], other = step.inputs[1 - side];
@@ -317,7 +317,7 @@ void pair_rotaries(OnnxNet& net) {
   net.steps = std::move(kept);
 }
 
-// Whether this reader takes a tensor by its strides, so that it needs no transposed copy: pointwise kernels, copies,
+// Whether this reader can read a tensor by its strides and needs no transposed copy: pointwise kernels, copies,
 // attention, products where only the last two axes change places, and parts of which that is true again.
 bool reads_strided(const OnnxMatch& m, const OnnxStep& reader, bool last_two, int depth = 0) {
   if (one_of(reader.op, {"Concat", "Attention", "tilecast.Attention", "tilecast.Rotary"})) return true;

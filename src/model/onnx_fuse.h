@@ -1,7 +1,7 @@
-// Finds in an ONNX graph what exporters wrote out: attention, norms, activations, rotary embeddings, biases.
+// Finds in an ONNX graph what exporters expanded: attention, norms, activations, rotary embeddings, biases.
 //
-// Each pattern rewrites its last step to read the pattern's inputs; what nothing reads any more goes away. So the
-// result has the operators of the model, as its configuration would give them, and engines fuse from there.
+// Each pattern rewrites its last step to read the pattern's inputs; steps that nothing reads any more are removed. So
+// the result has the model's operators, as its configuration would give them, and engines fuse from there.
 #pragma once
 
 #include "model/onnx_net.h"

@@ -15,7 +15,7 @@ TensorKind kind_of(int type) {
   return onnx_type::is_float(type) || type == 0 ? TensorKind::activation : TensorKind::index;
 }
 
-// Layers are called as their modules are; what stands between them, after what it does: "layers.0.add".
+// Layers are named after their modules; what lies between them, after what it does: "layers.0.add".
 std::string name_of_step(const OnnxStep& step, const Shape& shape) {
   const bool between = shape.is<Elementwise>() || shape.is<Copy>() || shape.is<GatedActivation>() || shape.is<Rope>() ||
                        shape.is<Softmax>() || shape.is<Reduction>();

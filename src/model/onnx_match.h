@@ -1,4 +1,4 @@
-// Looking around in an ONNX graph: who makes a value, who reads it, and what it is behind casts and views.
+// Navigating an ONNX graph: what produces a value, what reads it, and what it is behind casts and views.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace tilecast {
 
-// Sees the steps where they stand: they may be rewritten, but not moved, while it lives.
+// Refers to the steps in place: they may be rewritten, but not moved, during its lifetime.
 class OnnxMatch {
  public:
   explicit OnnxMatch(const OnnxNet& net);
@@ -16,7 +16,7 @@ class OnnxMatch {
   const OnnxNet& net() const { return net_; }
   const OnnxValue& value(int id) const { return net_.value(id); }
   const OnnxStep* producer(int id) const;
-  // Of the graph as it was: a step that has been rewritten since still counts.
+  // For the original graph: a step rewritten since still counts.
   bool read_once(int id) const;
   std::size_t first_reader(int id) const;  // its index; beyond the last where there is none
   template <class Is>
@@ -26,10 +26,10 @@ class OnnxMatch {
     return !readers_[static_cast<std::size_t>(id)].empty();
   }
 
-  // The one number a constant holds, however often.
+  // The single value a constant holds, however often repeated.
   std::optional<double> number(int id) const;
   int past_casts(int id) const;
-  // What a constant multiplies or divides, itself otherwise.
+  // What a constant multiplies or divides; otherwise the value itself.
   int past_scaling(int id) const;
   // Behind casts, constant factors and other orders of the same elements; with `repeats`, behind expansions as well.
   int past_layout(int id, bool repeats = false) const;

@@ -1,5 +1,5 @@
-// An ONNX graph on its way to operators: names become numbers, dynamic dimensions get their values, nodes stand in the
-// order they can run. Shapes (model/onnx_rules.h) and fusion (model/onnx_fuse.h) work on this.
+// An ONNX graph being turned into operators: names become numbers, dynamic dimensions get their values, nodes are in
+// executable order. Shapes (model/onnx_rules.h) and fusion (model/onnx_fuse.h) work on this.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct OnnxValue {
   Count rank() const { return static_cast<Count>(dims.size()); }
 };
 
-// An attention's sizes, where its operator or fusion knows them.
+// An attention's sizes, if its operator or fusion knows them.
 struct OnnxAttentionSizes {
   Count batch = 0, q_len = 0, kv_len = 0;
   Count heads = 0, kv_heads = 0, head_dim = 0, v_dim = 0;
@@ -53,10 +53,10 @@ struct OnnxNet {
   OnnxValue& value(int id) { return values[static_cast<std::size_t>(id)]; }
 };
 
-// `file` must outlive the net. Refuses values produced twice or never, cycles, and dimensions nobody gave a value.
+// `file` must outlive the net. Rejects values produced twice or never, cycles, and dimensions without a value.
 Result<OnnxNet> make_onnx_net(const OnnxFile& file, const OnnxOptions& options);
 
-// Product of dimensions, or nothing when it exceeds what any kernel here takes (2^40).
+// Product of dimensions, or empty if it exceeds what any kernel here takes (2^40).
 std::optional<Count> onnx_elements(const std::vector<Count>& dims);
 // Whether a stored square is one above its diagonal and another below it, as causal masks are: judged by two corners.
 bool is_triangular(const OnnxTensor& tensor);

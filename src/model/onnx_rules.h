@@ -1,7 +1,6 @@
 // What is known about ONNX's operators: for each, the shape of its result and the operators of a Graph it becomes.
 //
-// The rules of a kind stand in a file of their own (onnx_pointwise.cpp, onnx_views.cpp ...); onnx_rules.cpp gathers
-// them.
+// The rules of each kind have their own file (onnx_pointwise.cpp, onnx_views.cpp ...); onnx_rules.cpp collects them.
 #pragma once
 
 #include <map>
@@ -28,14 +27,14 @@ class OnnxInfer {
   bool has(std::size_t i) const { return step.has(i); }
   const OnnxValue& in(std::size_t i) const { return net_.value(step.inputs[i]); }
   const std::vector<Count>& dims(std::size_t i) const { return in(i).dims; }
-  // The whole numbers an input holds, where they do not depend on the data.
+  // The whole numbers an input holds, if they do not depend on the data.
   Result<std::vector<Count>> integers(std::size_t i) const;
-  // Those of an input or, as older operator sets have it, of an attribute; empty where neither is given.
+  // Those of an input or, in older operator sets, of an attribute; empty if neither is given.
   Result<std::vector<Count>> integers(std::size_t i, std::string_view attribute) const;
   // 0 <= axis < rank; negative ones count from the back.
   Result<std::size_t> axis(Count given, std::size_t rank) const;
 
-  // Output i, ignored where it is absent; its type is input 0's unless given.
+  // Output i, ignored if it is absent; its type is input 0's unless given.
   Status set(std::size_t i, std::vector<Count> dims, int type = 0);
   void set_content(std::size_t i, std::vector<double> content);
   // It has to be computed in every pass, whatever its inputs.
@@ -55,12 +54,12 @@ class OnnxLower {
   const OnnxValue& in(const OnnxStep& step, std::size_t i) const { return net_.value(step.inputs[i]); }
   const OnnxValue& out(const OnnxStep& step, std::size_t i = 0) const { return net_.value(step.outputs[i]); }
 
-  // One operator that reads all that varies of the step's inputs and writes its outputs.
+  // One operator that reads all non-constant inputs of the step and writes its outputs.
   Status emit(const OnnxStep& step, Shape shape, OwnedWeights weights = {});
   // One of several operators of a step: reads `inputs` (tensors), writes a new tensor, which it returns.
   Result<int> emit_part(const OnnxStep& step, std::string_view part, Shape shape, std::vector<int> inputs,
                         Count elements, OwnedWeights weights = {});
-  // The step's results are its first input, seen otherwise.
+  // The step's results are views of its first input.
   void view(const OnnxStep& step);
   // This value is that tensor.
   void bind(int value, int tensor) { tensor_of_[static_cast<std::size_t>(value)] = tensor; }
@@ -70,7 +69,7 @@ class OnnxLower {
 
   // Weights this operator multiplies by or looks up; `tied` when another has them already.
   OwnedWeights own_matrix(int value);
-  // Adds a bias, scale or other parameter; constants computed from shapes and single numbers are none.
+  // Adds a bias, scale or other parameter; constants computed from shapes and single numbers do not count.
   void own_vector(OwnedWeights& weights, int value);
 
   std::vector<Operator>& operators() { return section_.operators; }

@@ -119,7 +119,7 @@ Status infer_unsqueeze(OnnxInfer& n) {
   return set_view(n, std::move(dims));
 }
 
-// One axis of a Slice: `end` is clamped, so that INT64_MAX means all.
+// One axis of a Slice: `end` is clamped, so INT64_MAX means all.
 struct Range {
   Count start = 0, end = 0, step = 1;
   Count count() const {

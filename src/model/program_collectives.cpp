@@ -22,7 +22,7 @@ constexpr Spelled kFunctional[] = {{"all_reduce", "all_reduce"},
                                    {"all_to_all_single", "all_to_all"},
                                    {"broadcast", "broadcast"},
                                    {"broadcast_", "broadcast"}};
-// These hold up the stream that they are called on.
+// These block the stream they are called on.
 constexpr Spelled kInStream[] = {{"allreduce_", "all_reduce"},          {"_allgather_base_", "all_gather"},
                                  {"allgather_", "all_gather"},          {"_reduce_scatter_base_", "reduce_scatter"},
                                  {"reduce_scatter_", "reduce_scatter"}, {"alltoall_base_", "all_to_all"},

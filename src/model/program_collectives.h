@@ -14,11 +14,11 @@ struct ProgramCollective {
   std::string_view op;     // as `tilecast collective` names it
   std::string_view group;  // of ProgramFile::groups
   double bytes = 0;        // the larger side: what is gathered, or what is scattered
-  // It runs beside its stream, and what needs its result waits for it; else its stream does.
+  // It runs beside its stream, and whatever needs its result waits for it; otherwise its stream does.
   bool waited_for = false;
 };
 
-// Nothing where the operator is none.
+// Empty if the operator is not a collective.
 std::optional<ProgramCollective> collective_of(const OperatorView& view);
 bool waits_for_collective(std::string_view op);
 

@@ -1,5 +1,5 @@
-// Convolutions as cuDNN runs them: implicit products over channels-last images; images that come channel by channel are
-// turned before and after. PyTorch adds a bias by a kernel of its own.
+// Convolutions as cuDNN runs them: implicit products over channels-last images; channels-first images are converted
+// before and after. PyTorch adds a bias with a separate kernel.
 #include "model/program_convolutions.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void add_bias(KernelList& list, const ProgramLayout& out) {
   list.add_pass("bias", size, size, element_bytes(out.dtype), TorchWalk::strided);
 }
 
-// Filters that a model keeps channels first are turned at every step, with the images.
+// Filters that a model keeps channels first are converted at every step, with the images.
 void add_filter_copy(KernelList& list, const ProgramLayout& filter) {
   const double size = bytes_of(filter);
   list.add_pass("filter turned", size, size, element_bytes(filter.dtype), TorchWalk::strided, PointwiseOp::copy);
@@ -38,7 +38,7 @@ struct Sides {
   const ProgramLayout* image;
   const ProgramLayout* results;
 };
-// Of a transposed convolution the results are the image: it is the gradient of a plain one.
+// For a transposed convolution the results are the image: it is the gradient of a plain one.
 Sides sides_of(const OperatorView& view, const ProgramLayout& in, const ProgramLayout& out) {
   return view.truth("transposed") ? Sides{&out, &in} : Sides{&in, &out};
 }
@@ -134,7 +134,7 @@ const char* name_of(ConvBackward direction) {
   return "";
 }
 
-// What is read is turned before, what is written after.
+// What is read is converted before, what is written after.
 void add_direction(KernelList& list, const Window& window, const ConvolutionTensors& tensors, ConvBackward direction) {
   const std::string_view dtype = tensors.image->dtype;
   if (is_depthwise(window.shape)) return add_depthwise(list, window, tensors, direction);
@@ -160,7 +160,8 @@ void lower_convolution(const OperatorView& view, KernelList& list) {
   if (!window) return;
   const ConvBackward direction = view.truth("transposed") ? ConvBackward::data : ConvBackward::none;
   add_direction(list, *window, {sides.image, filter, sides.results, is_last(view, *out)}, direction);
-  if (view.card().images_last && window->axes == 2 && !window->unit && !holds_channels_last(*filter)) add_filter_copy(list, *filter);
+  if (view.card().images_last && window->axes == 2 && !window->unit && !holds_channels_last(*filter))
+    add_filter_copy(list, *filter);
   if (view.tensor("bias") && (!view.card().compiled || view.card().bias_first)) add_bias(list, *out);
 }
 

@@ -17,18 +17,18 @@ struct Window {
   bool unit = true;  // a filter of one tap without steps: a product
 };
 
-// `image` is the side that the filter slides over, `results` the other; transposed convolutions swap them. Nothing
-// where sizes are none that a convolution may have.
+// `image` is the side that the filter slides over, `results` the other; transposed convolutions swap them. Empty if the
+// sizes are impossible for a convolution.
 std::optional<Window> window_of(const OperatorView& view, const ProgramLayout& image, const ProgramLayout& filter,
                                 const ProgramLayout& results);
 bool holds_channels_last(const ProgramLayout& image);
 Count taps_of(const Conv2d& shape);
-// cuDNN multiplies fp32 as tf32 unless it is told otherwise (torch.backends.cudnn.allow_tf32).
+// cuDNN multiplies fp32 as tf32 unless told otherwise (torch.backends.cudnn.allow_tf32).
 std::string_view multiplied_as(std::string_view dtype);
-// An image or a filter changes between channels first and last.
+// Converts an image or a filter between channels first and channels last.
 void add_turn(KernelList& list, const ProgramLayout& image);
 
-// The three tensors of a convolution and how they lie.
+// The three tensors of a convolution and their layouts.
 struct ConvolutionTensors {
   const ProgramLayout* image;
   const ProgramLayout* filter;
@@ -36,11 +36,11 @@ struct ConvolutionTensors {
   bool last = false;  // channels last
 };
 
-// One filter a channel.
+// One filter per channel.
 bool is_depthwise(const Conv2d& shape);
 void add_depthwise(KernelList& list, const Window& window, const ConvolutionTensors& tensors, ConvBackward direction);
 
-// Several groups of channels, each by itself.
+// Several groups of channels, each separate.
 void add_grouped(KernelList& list, const Window& window, const ConvolutionTensors& tensors, ConvBackward direction);
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-// Convolutions of one filter a channel: no products to share, each result is a sum of its taps on the vector pipe.
+// Convolutions with one filter per channel: no products to share, each result is a sum of its taps on the vector pipe.
 // cuDNN has kernels for channels-last images and for lines in fp16; else PyTorch's own computes every tap's place and
 // compares it with the edges (DepthwiseConv2d.cu), and its gradient divides by the stride as well. That of squares of
 // three is compiled for their size, lines go through the one for any.

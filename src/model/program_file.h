@@ -59,13 +59,13 @@ struct ProcessGroup {
   std::vector<int> ranks;
 };
 
-// Before call `call` is given to any stream, `stream` waits for `other`, as far as that was given calls before `until`.
+// Before call `call` is issued to any stream, `stream` waits for the calls issued to `other` before `until`.
 struct StreamWait {
   int call = 0, stream = 0, other = 0, until = 0;
 };
 
-// What the recorder was told of an operator that no rule knows: bytes over those of all its tensor arguments and of all
-// its results, operations for every element of the first result.
+// What the recorder was told about an operator without a rule: bytes relative to those of all its tensor arguments and
+// of all its results, and operations per element of the first result.
 struct OperatorFormula {
   std::string op;  // "my_library.my_operator"
   double read = 1, written = 1;

@@ -1,4 +1,5 @@
-// Whether Inductor turns the images of a graph channels last (PyTorch 2.11, torch/_inductor/graph.py, decide_layout_opt).
+// Whether Inductor converts the images of a graph to channels last (PyTorch 2.11, torch/_inductor/graph.py,
+// decide_layout_opt).
 #pragma once
 
 #include <vector>
@@ -7,7 +8,7 @@
 
 namespace tilecast {
 
-// By the number of the graph. A backward graph has its images as the forward graphs of the program have them.
+// By graph number. A backward graph has the same image layout as the program's forward graphs.
 std::vector<bool> graphs_with_images_last(const ProgramFile& program);
 
 }  // namespace tilecast

@@ -1,5 +1,5 @@
-// Which results of a compiled graph are never made: Inductor computes pointwise operators inside the kernels that read
-// them (PyTorch 2.11, torch/_inductor/ir.py, TensorBox.mark_reuse and realize_hint; config.py,
+// Which results of a compiled graph are never materialised: Inductor computes pointwise operators inside the kernels
+// that read them (PyTorch 2.11, torch/_inductor/ir.py, TensorBox.mark_reuse and realize_hint; config.py,
 // realize_reads_threshold).
 #pragma once
 
@@ -11,7 +11,7 @@ namespace tilecast {
 
 enum class FuseKind : std::uint8_t { apart, quiet, pointwise, rows, columns, scattered };
 
-// What a kernel really reads: a storage, and of it so many bytes in elements of this size.
+// What a kernel actually reads: a storage, and this many of its bytes in elements of this size.
 struct InlinedRead {
   int storage = 0;
   double bytes = 0, element = 4;

@@ -29,7 +29,7 @@ bool is_dense(const ProgramLayout& tensor) {
   return walk.contiguous && distinct_elements(tensor) == elements_of(tensor);
 }
 
-// Shape.cu: every input has as many CTAs as the largest, so that small ones beside it cost the same. Dense inputs go by
+// Shape.cu: every input has as many CTAs as the largest, so small ones beside it cost the same. Dense inputs move in
 // vectors of 16 bytes.
 void lower_cat(const OperatorView& view, KernelList& list) {
   const ProgramLayout* out = view.result();
@@ -65,8 +65,8 @@ void lower_list_copy(const OperatorView& view, KernelList& list) {
   if (read + written > 0) list.add_pass("copies of a list", read, written, sizeof(float));
 }
 
-// Rows that an index names, written one after the other: a CTA a row (vectorized_gather_kernel) where rows are whole
-// vectors of 16 bytes, else element by element.
+// Rows named by an index, written one after another: one CTA per row (vectorized_gather_kernel) if rows are whole
+// vectors of 16 bytes, otherwise element by element.
 void lower_gather(const OperatorView& view, KernelList& list) {
   const ProgramLayout *out = view.result(), *self = view.tensor("self");
   if (!out || !self || elements_of(*out) == 0 || !out->on_card) return;
@@ -152,7 +152,7 @@ void lower_embedding_backward(const OperatorView& view, KernelList& list) {
   list.add("embedding gradient", shape, priced_as(out->dtype).format);
 }
 
-// Rows of a bag are added up as they are read: a thread a column, 1024 CTAs for all bags, each row's index first.
+// Rows of a bag are added up as they are read: one thread per column, 1024 CTAs for all bags, each row's index first.
 void lower_bag(const OperatorView& view, KernelList& list) {
   const ProgramLayout *table = view.tensor("weight"), *indices = view.tensor("indices"), *out = view.result();
   if (!table || !indices || !out || table->shape.size() != 2) return;

@@ -1,5 +1,5 @@
-// In which order Inductor runs the kernels of a graph: of four, the one whose buffers are expected to need the least
-// memory at once (PyTorch 2.11, torch/_inductor/memory.py, reorder_for_peak_memory).
+// The order in which Inductor runs the kernels of a graph: of four orders, the one whose buffers are expected to need
+// the least memory at once (PyTorch 2.11, torch/_inductor/memory.py, reorder_for_peak_memory).
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,11 @@ struct KernelOrder {
   Count peak = 0;
 };
 
-// Planning takes the square of the kernels: larger graphs run as they come, and nothing in them takes a place that was let go.
+// Planning time is quadratic in the number of kernels: larger graphs run in program order, and nothing in them reuses
+// freed buffers.
 inline constexpr std::size_t kMostPlannedKernels = 10'000;
 
-// Kernels are numbered as they come in the graph.
+// Kernels are numbered in graph order.
 KernelOrder order_for_least_memory(const PlannedGraph& graph);
 
 }  // namespace tilecast

@@ -108,8 +108,8 @@ class Places {
     const int dies = program_.storages[at(storage)].dies;
     return dies >= graph.first && (dies <= graph.last || is_given_up_in(graph, storage));
   }
-  // What a forward pass keeps is recorded as alive until its gradients have run, or as long as anything knows of the
-  // pass. PyTorch hands it over and lets go, so that it lives until it is read for the last time
+  // What a forward pass keeps is recorded as alive until its gradients have run, or as long as anything refers to the
+  // pass. PyTorch hands it over and releases it, so it lives until it is read for the last time
   // (torch/_functorch/_aot_autograd/runtime_wrappers.py, maybe_clear_saved_tensors).
   bool is_given_up_in(const CompiledGraph& graph, int storage) const {
     const auto& readers = readers_[at(storage)];
@@ -193,7 +193,7 @@ class Places {
     return {layout.dtype, program_.storages[at(storage)].bytes, is_padded(storage, layout)};
   }
   // Rows longer than 1,024 numbers that a kernel of Inductor's own makes begin at multiples of 128 bytes (config.py,
-  // comprehensive_padding), so that they need more than rows as long that a library makes.
+  // comprehensive_padding), so they need more than equally long rows made by a library.
   bool is_padded(int storage, const ProgramLayout& layout) const {
     constexpr Count kLong = 1024, kAligned = 128;
     const int born = program_.storages[at(storage)].born;
@@ -204,9 +204,9 @@ class Places {
     });
   }
 
-  // A kernel writes into an input that ends with it, where both lie alike (scheduler.py, decide_inplace_update). Other
-  // results take the place of a buffer of the same type and size that was let go last, if holding that until then is
-  // not expected to raise the peak (codegen/wrapper.py, AllocateLine).
+  // A kernel writes into an input that ends with it, if both have the same layout (scheduler.py,
+  // decide_inplace_update). Other results take the place of a buffer of the same type and size that was let go last, if
+  // holding that until then is not expected to raise the peak (codegen/wrapper.py, AllocateLine).
   void take_places(const CompiledGraph& graph, const KernelOrder& order, const std::map<int, int>& ends) {
     const bool planned = order.kernels.size() <= kMostPlannedKernels;
     std::vector<Count> memory = order.memory;

@@ -1,4 +1,4 @@
-// When a fused program's storages are made and let go, and which lie in another's place.
+// When a fused program's storages are allocated and freed, and which reuse another's memory.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tilecast {
 
-// Fills in `born` and `dies`, and adds to `inside` what needs no memory of its own.
+// Fills in `born` and `dies`, and adds to `inside` what needs no separate memory.
 void lay_out_storages(const ProgramFile& program, const std::vector<FuseKind>& kinds, const InlinedProgram& inlined,
                       FusedProgram& made);
 

@@ -142,9 +142,9 @@ void add_mixed(const OperatorView& view, KernelList& list, double read, Pointwis
   const double elements = static_cast<double>(elements_of(out)), narrow = element_bytes(out.dtype) / 2;
   const double inputs = std::clamp(std::round(read / (elements * narrow)), 1.0, 6.0);
   if (out.dtype == "fp32") {
-    ProgramKernel& kernel = list.add(operator_base(view.name()),
-                                     pointwise_shape(op, elements_of(out), static_cast<Count>(inputs)), "bf16",
-                                     walk.contiguous ? TorchWalk::widen : TorchWalk::strided_widen);
+    ProgramKernel& kernel =
+        list.add(operator_base(view.name()), pointwise_shape(op, elements_of(out), static_cast<Count>(inputs)), "bf16",
+                 walk.contiguous ? TorchWalk::widen : TorchWalk::strided_widen);
     kernel.manner = walk.contiguous ? Manner::mixed : Manner::mixed_strided, kernel.axes = walk.axes;
     return;
   }
@@ -177,10 +177,10 @@ void lower_pointwise(const OperatorView& view, KernelList& list) {
     return;
   }
   if (priced.elements == 1 && std::abs(read - inputs_read * full) < full / 16) {
-    ProgramKernel& kernel = list.add(
-        std::string(operator_base(view.name())),
-        pointwise_shape(op, elements_of(*out), std::clamp<Count>(static_cast<Count>(inputs_read), 1, 6)),
-        priced.format, walk.walk);
+    ProgramKernel& kernel =
+        list.add(std::string(operator_base(view.name())),
+                 pointwise_shape(op, elements_of(*out), std::clamp<Count>(static_cast<Count>(inputs_read), 1, 6)),
+                 priced.format, walk.walk);
     if (!walk.contiguous) kernel.manner = Manner::strided, kernel.axes = walk.axes;
     return;
   }
@@ -197,7 +197,7 @@ void lower_fill(const OperatorView& view, KernelList& list) {
                 Manner::write_only);
 }
 
-// The result and a byte an element that says what was kept (Dropout.cu): one kernel.
+// The result and one byte per element that says what was kept (Dropout.cu): one kernel.
 void lower_dropout(const OperatorView& view, KernelList& list) {
   const ProgramLayout* in = view.tensor("input");
   if (!in) return;
@@ -221,7 +221,8 @@ void lower_loss(const OperatorView& view, KernelList& list) {
   double read = 0;
   for (const ProgramLayout* input : view.inputs()) read += bytes_of(*input);
   list.add_pass("loss", read, bytes_of(*in), element_bytes(in->dtype));
-  if (const ProgramLayout* out = view.result(); out && elements_of(*out) == 1) add_reduction(list, *in, 1, true, view.card());
+  if (const ProgramLayout* out = view.result(); out && elements_of(*out) == 1)
+    add_reduction(list, *in, 1, true, view.card());
 }
 
 }  // namespace
@@ -232,9 +233,10 @@ std::span<const ProgramRule> program_pointwise_rules() {
     for (const PointwiseRow& row : kPointwise)
       if (row.op != "binary_cross_entropy_with_logits") made.push_back({row.op, lower_pointwise});
     for (const std::string_view op :
-         {"fill", "zero", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones",
-          "new_full", "arange", "scalar_tensor", "rand", "randn", "rand_like", "randn_like", "bernoulli", "uniform",
-          "normal", "randint", "linspace", "eye", "exponential", "random"})
+         {"fill",      "zero",      "zeros",       "ones",      "full",    "zeros_like",    "ones_like",
+          "full_like", "new_zeros", "new_ones",    "new_full",  "arange",  "scalar_tensor", "rand",
+          "randn",     "rand_like", "randn_like",  "bernoulli", "uniform", "normal",        "randint",
+          "linspace",  "eye",       "exponential", "random"})
       made.push_back({op, lower_fill});
     made.push_back({"native_dropout", lower_dropout});
     made.push_back({"pow", lower_pow});

@@ -102,8 +102,8 @@ void add_reduction(KernelList& list, const ProgramLayout& from, double results, 
   if (grid.sharing > 1) list.add_grid("their join", across, grid.threads, left, results * element, grid.joined);
 }
 
-// cub's one-sweep radix sort takes eight bits a pass; each pass reads and writes keys and values and waits for the counts of
-// the tiles before its own.
+// cub's one-sweep radix sort takes eight bits per pass; each pass reads and writes keys and values and waits for the
+// counts of the tiles before its own.
 void add_sort(KernelList& list, double keys) {
   constexpr double kPairBytes = 16, kTile = 4096, kLookBack = 16;
   constexpr Count kPasses = 8, kThreads = 256;
@@ -114,9 +114,10 @@ void add_sort(KernelList& list, double keys) {
 std::span<const ProgramRule> program_reduction_rules() {
   static const std::vector<ProgramRule> rules = [] {
     std::vector<ProgramRule> made;
-    for (const std::string_view op : {"sum", "mean", "amax", "amin", "max", "min", "prod", "any", "all", "argmax",
-                                      "argmin", "var", "var_mean", "std", "norm", "linalg_vector_norm", "logsumexp",
-                                      "nansum", "count_nonzero", "histc", "bincount"})
+    for (const std::string_view op :
+         {"sum",       "mean",   "amax",          "amin",  "max",      "min", "prod", "any",
+          "all",       "argmax", "argmin",        "var",   "var_mean", "std", "norm", "linalg_vector_norm",
+          "logsumexp", "nansum", "count_nonzero", "histc", "bincount"})
       made.push_back({op, lower_reduction});
     for (const std::string_view op : {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"})
       made.push_back({op, lower_scan});

@@ -1,7 +1,7 @@
 // What is known about PyTorch's operators: for each, the kernels that PyTorch 2.11 launches on a CUDA card.
 //
-// The rules of a kind stand in a file of their own (program_pointwise.cpp, program_products.cpp ...); program_lower.cpp
-// gathers them. An operator no rule knows is priced by the bytes of its tensors.
+// The rules of each kind have their own file (program_pointwise.cpp, program_products.cpp ...); program_lower.cpp
+// collects them. An operator without a rule is priced by the bytes of its tensors.
 #pragma once
 
 #include <optional>
@@ -46,13 +46,14 @@ enum class Manner : std::uint8_t {
   tf32_filter_gradient,  // of a convolution in fp32
 };
 
-// What lowering asks of a card; grids follow it.
+// What lowering needs to know about a card; grids depend on it.
 struct ProgramCard {
   Count sms = 132;
   Count threads_per_sm = 2048;
   bool compiled = false;     // Inductor: biases of convolutions are added by what comes after
   bool images_last = false;  // and this graph's images are kept channels last
-  bool bias_first = false;   // ... unless what comes after reads no single numbers: a product, or what is beyond the graph
+  bool bias_first =
+      false;  // ... unless what comes after reads no single numbers: a product, or what is beyond the graph
 };
 
 // One kernel of an operator.
@@ -78,7 +79,7 @@ class OperatorView {
   const ProgramOperator& op() const { return op_; }
   std::string_view name() const { return op_.name; }
 
-  // Null where it was not given, or is no tensor.
+  // Null if it was not given, or is not a tensor.
   const ProgramLayout* tensor(std::string_view argument) const;
   // The members of a list; absent ones are left out.
   std::vector<const ProgramLayout*> tensors(std::string_view argument) const;
@@ -97,16 +98,16 @@ class OperatorView {
   ProgramCard card_;
 };
 
-// The kernels of an operator, as they are found.
+// Collects the kernels of an operator.
 class KernelList {
  public:
   ProgramKernel& add(std::string_view name, Shape shape, std::string_view format,
                      TorchWalk walk = TorchWalk::vectorized);
-  // A pointwise pass that reads and writes so many bytes over elements of this size.
+  // A pointwise pass that reads and writes this many bytes over elements of this size.
   void add_pass(std::string_view name, double read, double written, double element,
                 TorchWalk walk = TorchWalk::vectorized, PointwiseOp op = PointwiseOp::add,
                 Manner manner = Manner::plain);
-  // A grid of its own: so many CTAs, each of which waits for so many loads in a row.
+  // A custom grid: this many CTAs, each of which waits for this many dependent loads.
   ProgramKernel& add_grid(std::string_view name, double ctas, Count threads, double read, double written,
                           double loads_in_a_row);
   std::vector<ProgramKernel> take() && { return std::move(kernels_); }
@@ -138,7 +139,7 @@ std::string_view operator_base(std::string_view name);
 
 // Sizes of tensors.
 Count elements_of(const ProgramLayout& layout);
-// Elements that are different in memory: an expanded axis has one.
+// Elements that are distinct in memory: an expanded axis has one.
 Count distinct_elements(const ProgramLayout& layout);
 double element_bytes(std::string_view dtype);
 double bytes_of(const ProgramLayout& layout);
@@ -167,11 +168,11 @@ void lower_pointwise(const OperatorView& view, KernelList& list);
 double recurrent_reserve(const OperatorView& view);
 // A copy between layouts of one shape: contiguous, strided, transposed, with a change of type or without.
 void add_copy(KernelList& list, const ProgramLayout& to, const ProgramLayout& from);
-// Sums (or other reductions) of `from` to `results` elements; `inner`: the axes that go are the fastest in memory.
+// Sums (or other reductions) of `from` to `results` elements; `inner`: the reduced axes are the fastest in memory.
 void add_reduction(KernelList& list, const ProgramLayout& from, double results, bool inner, const ProgramCard& card);
 // Keys of 64 bits sorted with what belongs to them.
 void add_sort(KernelList& list, double keys);
-// One row of results for each of `rows` CTAs, that waits for its index first.
+// One row of results for each of `rows` CTAs, which first waits for its index.
 void add_row_gather(KernelList& list, std::string_view name, double rows, double read, double written);
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-// What of a layer runs forward again before its gradients, and what is kept instead of its results.
+// Which parts of a layer run forward again before its gradients, and what is kept instead of their results.
 #pragma once
 
 #include <optional>
@@ -17,25 +17,25 @@ inline constexpr std::string_view kRecomputedMark = " (recomputed)";
 // What recomputation is about: layers, of which a pipeline stage may have a single one.
 bool is_layer(const Section& section);
 
-// Which of the modules asked for an operator is part of, in the section it stands in; a module within another (shared
-// experts of `moe`) gives way to it. Nothing where it is part of none.
+// Which of the requested modules an operator belongs to, in its section; for a module within another (shared experts of
+// `moe`), the outer one counts. Empty if it belongs to none.
 std::optional<RecomputeModule> module_of(const Operator& op, const Section& section, const Recomputation& recompute);
 
 // Those that a model's layers have.
 std::vector<RecomputeModule> modules_in(const ModelSpec& spec);
 
-// The modules that cost little beside what they free, as far as a model has them: norms, latent up-projections,
+// The modules that cost little compared with what they free, as far as a model has them: norms, latent up-projections,
 // activations of experts (DeepSeek-V3 recomputes the first two, Megatron-Core's guide adds the third).
 Recomputation light_recomputation(const ModelSpec& spec);
 
-// "none", "full", "layernorm,moe_act": as one says it in a sentence.
+// "none", "full", "layernorm,moe_act": for use in a sentence.
 std::string text_of(const Recomputation& recompute);
 
 // Which of a forward section's operators run again before its gradients; all of a layer's where nothing of it is kept,
 // and none outside layers.
 std::vector<bool> operators_again(const Section& section, const Recomputation& recompute);
 
-// The activation of experts that are one kernel, where it runs again by itself.
+// The activation of experts that are one kernel, if it is recomputed on its own.
 bool repeats_activation_alone(const Operator& op, const Section& section, const Recomputation& recompute);
 
 // ... as a section to run before the gradients. `stops_early`: a layer that runs again whole stops once all that

@@ -1,4 +1,4 @@
-// What an operator is in a network. Sharding, fusing and pricing ask for it; names are for people.
+// What an operator is in a network. Sharding, fusing and pricing use it; names are for people.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace tilecast {
 
 enum class Role : std::uint8_t {
   other,  // of an imported graph: nothing is known but the kernel
-  // What makes the stream of tokens, images or sound.
+  // Operators that create the stream from tokens, images or sound.
   token_embedding,
   type_embedding,
   position_embedding,
@@ -68,7 +68,7 @@ enum class Role : std::uint8_t {
   shared_scale,
   expert_sum,
   adapter,  // of low rank, beside a frozen product
-  // What is made of the stream in the end.
+  // Operators at the end of the stream.
   pooler,
   classifier,
   projection,

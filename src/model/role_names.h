@@ -1,4 +1,4 @@
-// Roles of imported graphs, whose operators are known by their names alone: the one place that reads them.
+// Roles in imported graphs, whose operators are known only by name: the only code that interprets names.
 #pragma once
 
 #include <string_view>

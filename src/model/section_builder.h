@@ -1,4 +1,4 @@
-// Writes a section operator by operator: each says what it reads and gets a new tensor for what it writes.
+// Writes a section operator by operator: each names what it reads and gets a new tensor for what it writes.
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ Count size_of(const MlaSpec& m, Count hidden) {
   sum += hidden * (m.kv_rank + m.rope_dim) + m.kv_rank + m.kv_rank * m.heads * (m.nope_dim + m.v_dim);
   sum += m.heads * m.v_dim * hidden;
   if (m.index_topk > 0) {
-    // The indexer: queries from the latent, one key with a LayerNorm, a weight a head.
+    // The indexer: queries from the latent, one key with a LayerNorm, one weight per head.
     const Count latent = m.q_rank > 0 ? m.q_rank : hidden;
     sum += latent * m.index_heads * m.index_dim + hidden * m.index_dim + 2 * m.index_dim + hidden * m.index_heads;
   }

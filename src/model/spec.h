@@ -34,7 +34,7 @@ struct AttentionSpec {
   NormKind qk_norm_kind = NormKind::rms;
   bool qk_norm_bias = false;   // LayerNorm's shift (Persimmon)
   bool gate = false;           // the output is gated by a second half of the query projection (Qwen3-Next)
-  bool sinks = false;          // one learned logit a head (gpt-oss)
+  bool sinks = false;          // one learned logit per head (gpt-oss)
   Count rotary_dim = 0;        // of head_dim; 0: none
   Count relative_buckets = 0;  // T5: a table of biases (first layer only owns it)
   bool fused_qkv = false;      // one projection in the checkpoint (GPT-2, BLOOM, Falcon, Phi-3)
@@ -79,10 +79,11 @@ struct MoeSpec {
   bool gated = true;
   ActivationKind activation = ActivationKind::silu;
   bool bias = false;         // on the experts' products
-  bool router_bias = false;  // or a correction bias an expert (DeepSeek V3)
+  bool router_bias = false;  // or a correction bias per expert (DeepSeek V3)
   Count shared_inter = 0;    // all shared experts together; 0: none
   bool shared_gate = false;  // the shared expert is gated by a projection to one number (Qwen 2 MoE)
-  // Routing limited to groups (DeepSeek): experts stand in `groups`, a token's all in `topk_groups` of them.
+  // Routing limited to groups (DeepSeek): experts are divided into `groups`, and a token's experts all lie in
+  // `topk_groups` of them.
   Count groups = 1, topk_groups = 1;
   Count capacity = 0;  // tokens an expert takes of each sequence, the others skip it (Switch); 0: all
   // Of a rank (parallel/split.h): those that share the experts and an expert's width, and how many times the rank's own
@@ -95,7 +96,7 @@ struct MoeSpec {
 using Mixer = std::variant<std::monostate, AttentionSpec, MlaSpec, ScanSpec>;
 using FeedForward = std::variant<std::monostate, MlpSpec, MoeSpec>;
 
-// Where a layer's norms stand.
+// Where a layer's norms are.
 enum class NormPlace : std::uint8_t {
   before,      // before mixer and feed-forward (most)
   after,       // after each residual sum (BERT, the first OPT-350m)
@@ -159,8 +160,8 @@ struct AudioFrontend {  // Whisper: two convolutions over mel bins, the second h
   Count mel_bins = 80, frames = 3000;
 };
 
-// Which products of a quantised checkpoint hold quantised weights; the others are kept in its own type. Embeddings,
-// routers, gates and heads never are.
+// Which products of a quantised checkpoint hold quantised weights; the others are kept in the checkpoint's own type.
+// Embeddings, routers, gates and heads are never quantised.
 struct QuantizedParts {
   bool attention = true;  // projections into and out of attention, linear attention and state spaces
   bool mlp = true;        // dense feed-forward layers
@@ -176,14 +177,14 @@ struct AdapterSpec {
   bool packed = false;  // the frozen products' weights are kept in four bits (QLoRA)
 };
 
-// Multi-token prediction: heads that learn one token further each.
+// Multi-token prediction: heads that each predict one token further.
 struct AheadSpec {
   Count heads = 0;
   Count parts = 1;  // ranks that share the product in front of each head's layer
 };
 
 struct ModelSpec;
-// What encodes images before the text's tokens, at the largest image that it takes.
+// The tower that encodes images before the text tokens, at the largest image it accepts.
 struct TowerSpec {
   std::shared_ptr<const ModelSpec> encoder;  // one pass of it
   Count passes = 1;
@@ -221,7 +222,7 @@ struct ModelSpec {
 };
 
 Count parameters(const ModelSpec& spec);
-// Of those, what one token's pass multiplies: experts it does not visit and the embedding table left out.
+// The parameters that one token's pass multiplies, without experts it does not visit and the embedding table.
 Count active_parameters(const ModelSpec& spec);
 
 // More is taken for a mistake: two hundred times

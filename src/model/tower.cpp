@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 constexpr Count kMostPixels = 1 << 20;  // of a side
 constexpr double kMostAudio = 86400;    // seconds
 
-// Fields of one meaning under the names that families give them.
+// Fields with one meaning, under the names that families give them.
 Count tower_field(const Json& json, std::initializer_list<const char*> names, Count otherwise) {
   for (const char* name : names)
     if (const auto found = json.find(name);
@@ -35,7 +35,7 @@ double share_of(const Json& json, const char* name, double otherwise) {
   return value > 0 && value <= 1 ? value : otherwise;
 }
 
-// Nothing where it is no text.
+// Empty if it is not a string.
 std::string text_of(const Json& json, const char* name) {
   const auto found = json.find(name);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -166,8 +166,8 @@ Result<MediaTower> image_tower(const std::string& config, const std::string& pla
   return MediaTower{*std::move(encoder), image.passes, image.tokens};
 }
 
-// Whisper's encoder: 100 frames a second, halved by its second convolution, in windows of 30 s; two positions then make
-// a token (Qwen2-Audio and Qwen2.5-Omni).
+// Whisper's encoder: 100 frames per second, halved by its second convolution, in windows of 30 s; two positions then
+// make a token (Qwen2-Audio and Qwen2.5-Omni).
 Result<MediaTower> audio_tower(const std::string& config, const std::string& place, double seconds) {
   if (!(seconds > 0) || seconds > kMostAudio)
     return field_error("audio", fmt::format("lies between 0 and {:g} s", kMostAudio));

@@ -1,5 +1,5 @@
-// What a model makes of an image or of sound in a prompt: the tokens it becomes, by the model's own rule, and the tower
-// that encodes it first, as a model of its own. Read from the parts of a config.json that a text forecast leaves out
+// What a model makes of an image or audio in a prompt: the tokens it becomes, by the model's own rule, and the tower
+// that encodes it, as a separate model. Read from the parts of a config.json that a text forecast leaves out
 // (vision_config, audio_config).
 #pragma once
 
@@ -18,11 +18,11 @@ struct MediaTower {
   Count tokens = 0;   // in the prompt, of one image or clip
 };
 
-// Of an image of this size in pixels. `config`: the whole config.json.
+// For an image of this size in pixels. `config`: the whole config.json.
 Result<MediaTower> image_tower(const std::string& config, const std::string& place, Count width, Count height);
-// Of the largest image that the model takes; nothing where the file describes no tower, or one of an unknown kind.
+// For the largest image the model accepts; empty if the file describes no tower, or one of an unknown kind.
 std::optional<TowerSpec> largest_tower(const nlohmann::json& config, const std::string& place);
-// Of so many seconds of sound.
+// For this many seconds of audio.
 Result<MediaTower> audio_tower(const std::string& config, const std::string& place, double seconds);
 
 // The text of the config.json that a MODEL argument means: a path's, or a bundled model's own, most of which describe

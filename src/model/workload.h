@@ -1,4 +1,4 @@
-// What a model is asked to do in one step.
+// What a model has to do in one step.
 #pragma once
 
 #include <vector>

@@ -10,8 +10,8 @@
 namespace tilecast {
 namespace {
 
-// SMs that are free at the same moment, as one entry. What they ran is a chain of records, so that an entry stays small
-// and only the busiest one's history is ever read.
+// SMs that are free at the same moment, as one entry. What they ran is a chain of records, so an entry stays small and
+// only the busiest one's history is ever read.
 struct Bin {
   double finish = 0;
   Count sms = 0;
@@ -65,8 +65,9 @@ class Bins {
     bin.finish += weight * static_cast<double>(runs);
   }
 
-  // Deals many equal tasks at once and says how many. The k-th task on a bin starts at finish + k * weight; the greedy
-  // hand-out takes the earliest starts, so all starts before a common moment are dealt. The rest is left to `deal`.
+  // Assigns many equal tasks at once and returns how many. The k-th task on a bin starts at finish + k * weight; greedy
+  // assignment takes the earliest starts, so all starts before a common moment are assigned. The rest is left to
+  // `deal`.
   Count level(std::uint32_t batch, Count count, double weight) {
     double top = 0;
     for (const Bin& bin : heap_) top = std::max(top, bin.finish);
@@ -106,7 +107,7 @@ class Bins {
 };
 
 // Places for resident CTAs, the one that is free first on top: a heap of whole numbers, moment times 2^24 plus the
-// place's number, padded to a full tree so that the way down is a loop without surprises for the processor. Places are
+// place's number, padded to a full tree so that the way down is a loop without unpredictable branches. Places are
 // numbered so that those of different SMs come first: number modulo SMs is the SM.
 class Slots {
  public:
@@ -209,7 +210,7 @@ Busiest hand_out_strided(std::span<const Batch> batches, Count sms, Order order)
       for (Count extra = batches[b].count % sms; extra > 0; --extra, next = (next + 1) % width) give(b, next, 1);
     }
   } else {
-    // The pattern repeats, so that its first part stands for the whole.
+    // The pattern repeats, so its first part represents the whole.
     constexpr Count kMostRounds = 1 << 16;
     const Count rounds = most_of(batches);
     const Count followed =

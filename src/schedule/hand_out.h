@@ -1,4 +1,4 @@
-// The dealing of weighted tasks to equal SMs, apart from what the weights mean.
+// Assigning weighted tasks to equal SMs, whatever the weights mean.
 #pragma once
 
 #include <span>
@@ -24,9 +24,9 @@ struct Busiest {
 // Each task goes to the SM that is free first, batch after batch. A batch costs a few steps, however large it is.
 Busiest hand_out_grouped(std::span<const Batch> batches, Count sms);
 
-// The same with one task of each batch in turn, so that no two neighbours are equal. An SM runs `resident` tasks side
-// by side, which share its pipes; every SM gets a first one before any gets a second. Exact up to a few thousand tasks;
-// of more, all but the last few thousand are taken as level.
+// The same with one task of each batch in turn, so that no two neighbours are equal. An SM runs `resident` tasks
+// concurrently, which share its pipes; every SM gets a first one before any gets a second. Exact up to a few thousand
+// tasks; beyond that, all but the last few thousand are assumed to be level.
 Busiest hand_out_interleaved(std::span<const Batch> batches, Count sms, int resident);
 
 // Task number i goes to SM i modulo their number, whatever it weighs.

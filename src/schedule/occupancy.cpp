@@ -9,12 +9,12 @@ using namespace constants;
 
 namespace {
 
-// Registers are handed out per warp in units of 256, from the file of the sub-partition the warp runs on: four of them
+// Registers are allocated per warp in units of 256, from the file of the sub-partition the warp runs on: four of them
 // on an SM, two on compute capability 6.0 (CUDA occupancy calculator, compute capability 6.0 to 12.0).
 int partitions_of(const Gpu& gpu) { return gpu.compute_capability == "6.0" ? kSmPartitionsP100 : kSmPartitions; }
 
 // From compute capability 8.0 on every resident CTA also takes 1 KiB of shared memory for the system; shared memory is
-// handed out in units of 128 bytes, 256 before (the same source).
+// allocated in units of 128 bytes, 256 before (the same source).
 struct SharedRule {
   double reserved, unit;
 };

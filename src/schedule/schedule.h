@@ -1,4 +1,4 @@
-// Tasks to SMs: who works how long, and who longest.
+// Assigning tasks to SMs: how long each one works, and which is busiest.
 #pragma once
 
 #include "gpu/gpu.h"

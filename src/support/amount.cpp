@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kStep = 1000, kBinaryStep = 1024;
 
-// The power of a prefix: 1 of k, 2 of M; 0: none.
+// The power of a prefix: 1 for k, 2 for M; 0: none.
 int power_of(char prefix) {
   switch (prefix) {
     case 'k': return 1;
@@ -28,7 +28,7 @@ int taken_power(std::string_view& text, char prefix) {
   return power;
 }
 
-// Takes the suffix of a count off its digits, and answers with what it multiplies them by.
+// Removes the suffix of a count from its digits, and returns its factor.
 double taken_factor(std::string_view& text) {
   if (text.empty()) return 1;
   if (!text.ends_with('i')) return std::pow(kStep, taken_power(text, text.back()));

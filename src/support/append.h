@@ -1,5 +1,5 @@
-// Formatted text at the end of another: append(out, "{} of {}", i, n). fmt::format_to would compile the whole of fmt
-// into every source that calls it.
+// Appends formatted text to another: append(out, "{} of {}", i, n). fmt::format_to would compile the whole of fmt into
+// every source that calls it.
 #pragma once
 
 #include <fmt/core.h>

@@ -11,7 +11,7 @@ namespace tilecast {
 constexpr double real(std::int64_t n) { return static_cast<double>(n); }
 
 // A power by products, and a root, where the exponent is a small multiple of a half: many times faster than std::pow,
-// which answers the others.
+// which handles the others.
 inline double power(double base, double exponent) {
   constexpr double kMostHalves = 64;
   const double halves = 2 * std::abs(exponent);
@@ -23,12 +23,12 @@ inline double power(double base, double exponent) {
   return exponent < 0 ? 1 / product : product;
 }
 
-// A power whose logarithm is no larger than about one, or which is only added to something larger: there a logarithm and
-// an exponential lose no more than std::pow does, in two thirds of its time.
+// A power whose logarithm is no larger than about one, or which is only added to something larger: there a logarithm
+// and an exponential lose no more than std::pow does, in two thirds of its time.
 inline double plain_power(double base, double exponent) { return std::exp(exponent * std::log(base)); }
 
-// p-norm of two times or amounts: p = 1 adds them, large p takes the longer. What is not above zero adds nothing. The
-// longer is taken out of the powers, so that they neither overflow nor vanish.
+// p-norm of two times or amounts: p = 1 adds them, large p takes the longer. Values not above zero add nothing. The
+// longer is factored out of the powers, so they neither overflow nor underflow.
 inline double p_norm(double a, double b, double p) {
   const double longer = std::max(a, b), shorter = std::min(a, b);
   if (!(shorter > 0)) return longer;

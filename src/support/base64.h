@@ -1,4 +1,4 @@
-// Bytes as texts of 64 letters (RFC 4648, section 4), as JSON carries files.
+// Bytes as base64 text (RFC 4648, section 4), the form in which JSON carries files.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace tilecast {
 
 std::string base64_text(std::string_view bytes);
-// Nothing where the text is none: a foreign letter, a wrong length, bits behind the last byte.
+// Empty if the text is not base64: a foreign letter, a wrong length, bits after the last byte.
 std::optional<std::string> base64_bytes(std::string_view text);
 
 }  // namespace tilecast

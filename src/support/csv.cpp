@@ -71,7 +71,7 @@ void CsvReader::split_row(std::string_view line) {
   }
 }
 
-// Reads from behind the opening quote; returns the position of the comma behind the field, or the end.
+// Reads from after the opening quote; returns the position of the comma after the field, or the end.
 std::size_t CsvReader::quoted_field(std::string_view line, std::size_t at) {
   const std::size_t start = unquoted_.size();
   while (true) {

@@ -1,5 +1,6 @@
 // Streaming CSV with a header line. Fields are views into the line; quotes ("a,b", "say ""x""") are undone. A quoted
-// field does not cross lines: no table of ours has one that does, and refusing keeps a stray quote from eating a file.
+// field does not cross lines: none of our tables needs that, and rejecting it keeps a stray quote from swallowing a
+// file.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace tilecast {
 
 class CsvReader {
  public:
-  // The header is the first line, or the first that `is_header` knows: tools print words before their tables.
+  // The header is the first line, or the first that `is_header` recognises: tools print text before their tables.
   static Result<CsvReader> open(const std::string& path, bool (*is_header)(std::string_view) = nullptr,
                                 Watch watch = {});
 
@@ -22,8 +23,8 @@ class CsvReader {
   Result<std::size_t> column(std::string_view name) const;
   std::optional<std::size_t> find_column(std::string_view name) const;
 
-  // Moves to the next row that is not blank; false at the end. Errors are the file's (unreadable, truncated). A row of
-  // its own wrong form is no error here: see problem().
+  // Moves to the next row that is not blank; false at the end. Errors are the file's (unreadable, truncated). A
+  // malformed row is not an error here: see problem().
   Result<bool> next();
   // Why the current row cannot be used, or empty: too few or many fields, an open quote.
   const std::string& problem() const { return problem_; }
@@ -49,7 +50,7 @@ class CsvReader {
   bool cut_short_ = false;
 };
 
-// A field as CSV: quoted only where it must be.
+// A field as CSV: quoted only if necessary.
 void append_csv(std::string& out, std::string_view field);
 
 }  // namespace tilecast

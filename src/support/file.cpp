@@ -72,7 +72,7 @@ Result<Target> target_of(const std::string& path) {
   if (!file) return std::move(file).error();
   if (file->ends_with('/')) return Error{path, "", "is a directory, not a file", "name a file in it"};
   target.file = *std::move(file);
-  // Renaming over a file needs no right to write it; who took that right away means the file to stay.
+  // Renaming over a file needs no write permission on it, but a read-only file is meant to stay.
   if (target.before && access(target.file.c_str(), W_OK) != 0) return not_written(path, errno);
   return target;
 }
@@ -90,7 +90,7 @@ struct Temporary {
   int descriptor = -1;
 };
 
-// A new file beside the target: never one that stands there already, be it a link that somebody planted.
+// A new file beside the target: never an existing one, not even a planted link.
 Result<Temporary> temporary_beside(const Target& target, const std::string& path) {
   const fs::path folder = fs::path(target.file).parent_path();
   const mode_t mode = target.before ? 0600 : 0666;
@@ -103,7 +103,7 @@ Result<Temporary> temporary_beside(const Target& target, const std::string& path
   return not_written(path, errno);
 }
 
-// Permissions as they were; the owner too where we may, which matters to root alone.
+// Permissions as they were; the owner too if allowed, which only matters for root.
 bool keep_permissions(int descriptor, const struct stat& before) {
   const bool other = before.st_uid != geteuid() || before.st_gid != getegid();
   const bool kept = !other || fchown(descriptor, before.st_uid, before.st_gid) == 0;
@@ -175,7 +175,7 @@ struct FileWriter::File {
     if (!compressed) return write_all(descriptor, text);
     return text.empty() || gzwrite(compressed, text.data(), static_cast<unsigned>(text.size())) > 0;
   }
-  // To the disk: some systems say only here that it is full.
+  // Flush to disk: some systems only report here that it is full.
   bool settle() {
     if (compressed && gzclose_w(std::exchange(compressed, nullptr)) != Z_OK) return false;
     if (!temporary.empty() && before && !keep_permissions(descriptor, *before)) return false;
@@ -228,7 +228,7 @@ Status check_writable(const std::string& path) {
   const auto target = target_of(path);
   if (!target) return target.error();
   if (target->descriptor >= 0) return Ok{};
-  // To open a pipe would wait for its reader, and closing it again would end that reader's input.
+  // Opening a pipe would wait for its reader, and closing it again would end that reader's input.
   if (target->file.empty()) return access(path.c_str(), W_OK) == 0 ? Status(Ok{}) : not_written(path, errno);
   const auto made = temporary_beside(*target, path);
   if (!made) return made.error();
@@ -248,13 +248,13 @@ struct UnfinishedFolder {
   }
 };
 
-// The folder itself, without the stroke that may end its name.
+// The folder itself, without a trailing slash.
 fs::path folder_of(const std::string& path) {
   const fs::path folder(path);
   return folder.has_filename() ? folder : folder.parent_path();
 }
 
-// A new one beside it, under a name nobody can guess.
+// A new one beside it, under an unguessable name.
 Result<fs::path> folder_beside(const fs::path& folder, const std::string& path) {
   for (int attempt = 0; attempt < 16; ++attempt) {
     fs::path made = folder.parent_path() / random_name();

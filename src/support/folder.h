@@ -12,7 +12,7 @@ struct FolderFile {
   std::string name;  // "launch.sh", "plan-1/launch.sh"
   std::string text;
 };
-// One that stands there already must be empty.
+// An existing folder must be empty.
 Status write_new_folder(const std::string& path, const std::vector<FolderFile>& files);
 // Whether that could begin: for programs that compute for long before they write. Changes nothing.
 Status check_new_folder(const std::string& path);

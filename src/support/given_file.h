@@ -1,5 +1,5 @@
-// A file that came by value, as bytes in a message: kept in a folder of this process's own, where readers find it by
-// name like any other, and gone with the object.
+// A file that came by value, as bytes in a message: kept in a private folder of this process, where readers find it by
+// name like any other, and deleted with the object.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,11 @@ namespace tilecast {
 
 class GivenFile {
  public:
-  // The name is cut to what a file's name may safely be; its ending, which tells the form, stays.
+  // The name is reduced to a safe file name; its extension, which tells the format, is kept.
   static Result<GivenFile> keep(std::string_view name, std::string_view bytes);
 
   const std::string& path() const { return path_; }
-  // A text about it without the folder that it lies in: as its sender knows it.
+  // A text about it without its folder: as its sender knows it.
   std::string as_sent(std::string text) const;
 
  private:

@@ -13,8 +13,8 @@ namespace tilecast {
 namespace {
 
 constexpr std::size_t kBlock = 1 << 18;
-// Tables and traces shrink five to forty times. What shrinks far more is one byte repeated: a mistake or a trap, told
-// before it fills the memory. Small files are left alone, whatever they hold.
+// Tables and traces compress five to forty times. A file that compresses far more is one byte repeated: a mistake or a
+// trap, reported before it fills the memory. Small files are exempt.
 constexpr Count kHarmless = Count{256} << 20;
 constexpr Count kMostExpansion = 200;
 

@@ -15,7 +15,7 @@ namespace tilecast {
 
 class ByteReader {
  public:
-  // Whoever watches hears the share of the file that is read, block by block, and may end it: a read then gives
+  // The watcher is told the share of the file read so far, block by block, and may stop it: a read then gives
   // stopped().
   static Result<ByteReader> open(const std::string& path, Watch watch = {});
   ByteReader(ByteReader&&) noexcept;

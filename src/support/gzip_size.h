@@ -1,4 +1,4 @@
-// How much a gzip archive says, without keeping any of it.
+// The unpacked size of a gzip archive, without keeping any of it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace tilecast {
 
-// Whether bytes are an archive that unpacks to more than this; false of what is none, or broken before.
+// Whether bytes are an archive that unpacks to more than this; false if it is not an archive, or broken before that.
 bool unpacks_to_more(std::string_view bytes, std::size_t most);
 
 }  // namespace tilecast

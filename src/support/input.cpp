@@ -31,7 +31,7 @@ struct Kept {
   std::mutex lock;
   std::map<Identity, TemporaryFile> files;
 };
-// A stream belongs to the process and is gone once read, so what it held must be the process's too.
+// A stream belongs to the process and is gone once read, so its content must be kept by the process too.
 Kept& kept() {
   static Kept all;
   return all;
@@ -59,8 +59,8 @@ Error not_opened(const std::string& path) {
   return Error{path, "", fmt::format("cannot be opened: {}", std::strerror(errno)), "check the path and permissions"};
 }
 
-// To open a FIFO for reading would wait for its writer, forever if need be. So it was opened without waiting: reads end
-// at once while nobody writes, and fail for want of data as soon as somebody does.
+// Opening a FIFO for reading would wait for its writer, possibly forever. So it was opened without blocking: reads
+// return at once while there is no writer, and fail for lack of data once there is one.
 Status wait_for_writer(int fifo, std::string& first, const std::string& path) {
   for (int attempt = 0; attempt < kWriterAttempts; ++attempt) {
     char block[1 << 12];

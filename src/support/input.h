@@ -1,4 +1,4 @@
-// Whatever a user may name as an input, as a path that can be opened, sought in and opened again.
+// Whatever a user may name as an input, as a path that can be opened, seeked in and reopened.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace tilecast {
 // More than this through a pipe should be a file.
 constexpr std::uint64_t kMostPiped = std::uint64_t{1} << 30;
 
-// `path` itself where it is a plain file. "-" (standard input), pipes, FIFOs and process substitutions can be read only
+// `path` itself if it is a regular file. "-" (standard input), pipes, FIFOs and process substitutions can be read only
 // once, so they are read to their end at the first call and kept in a nameless temporary file, which later calls in
 // this process find again.
 Result<std::string> openable_path(const std::string& path);
 
-// Whether anything is there; an odd path (too long, through a file) is no more than a place where nothing is.
+// Whether anything is there; an odd path (too long, through a file) counts as nothing.
 bool something_at(const std::string& path);
 
-// From now on, and for good: of all files, those below these folders alone are inputs, and those that came by value
-// (support/given_file.h). Standard input is none. For programs that answer others; call it before the first thread.
+// Permanently restricts inputs to files below these folders and to files that came by value (support/given_file.h).
+// Standard input is excluded. For programs that serve others; call it before the first thread.
 void restrict_inputs(const std::vector<std::string>& folders);
 bool inputs_restricted();
 // Whether a path may be read under these rules; links are followed first.

@@ -7,7 +7,7 @@
 namespace tilecast {
 namespace {
 
-// Whether brackets outside of texts ever stand deeper than is sensible. Looks at nothing else: the parser does.
+// Whether brackets outside strings nest deeper than is sensible. Everything else is left to the parser.
 bool too_deep(std::string_view text) {
   int depth = 0;
   bool inside = false;

@@ -26,7 +26,7 @@ class JsonFields {
   static constexpr std::size_t kMostName = 200;
 
  public:
-  // `missing` is the remedy where a number is not there, and where nothing better is known.
+  // `missing` is the remedy if a number is absent, and if nothing better is known.
   JsonFields(const Json& root, std::string place, std::string missing)
       : root_(root), place_(std::move(place)), missing_(std::move(missing)) {}
 
@@ -122,7 +122,7 @@ class JsonFields {
   double number_at(const std::string& path, const Json& value) {
     if (!value.is_number()) return fail(path, "must be a number"), 0.0;
     const double v = value.get<double>();
-    // Nothing real comes near either end, and between them no quotient overflows.
+    // No real value comes near either end, and between them no quotient overflows.
     if (!(v >= 1e-3 && v <= 1e9)) return fail(path, fmt::format("must lie between 0.001 and 1e9, not {}", v)), 0.0;
     return v;
   }

@@ -9,7 +9,7 @@
 namespace tilecast {
 namespace {
 
-// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
+// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

@@ -1,11 +1,11 @@
-// JSON values for those who only write them: built in place from nested braces, members in the order they were put in.
-// Used as nlohmann::ordered_json is, but compiled in a fraction of the time; texts are read behind support/json.h.
+// JSON values for code that only writes them: built in place from nested braces, members in insertion order. Used as
+// nlohmann::ordered_json is, but compiled in a fraction of the time; texts are read behind support/json.h.
 //
 //   Json json{{"gpu", "H100-SXM"}, {"interval_us", {1.5, 2.25}}};
 //   json["notes"].push_back("none");
 //   json.dump(2);
 //
-// Braces make an object where every part is a pair that begins with a text, else an array.
+// Braces make an object if every part is a pair that begins with a string, otherwise an array.
 #pragma once
 
 #include <array>
@@ -71,23 +71,23 @@ class Json {
   bool is_object() const { return std::holds_alternative<Object>(value_); }
   bool is_text() const { return std::holds_alternative<std::string>(value_); }
 
-  // Of an array or object; 0 of null, 1 of the rest.
+  // Size of an array or object; 0 for null, 1 for the rest.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  // The member of that name, added as null where there is none. Null becomes an object; what is neither is replaced.
+  // The member of that name, added as null if absent. Null becomes an object; any other value is replaced by one.
   Json& operator[](std::string_view name);
   bool contains(std::string_view name) const;
   void erase(std::string_view name);
   // Takes over the other object's members.
   void update(const Json& other);
 
-  // Null becomes an array; what is neither is replaced.
+  // Null becomes an array; any other value is replaced by one.
   void push_back(Json part);
   Json& back();
 
   // One line, or with `indent` 0 and above a line per part. Doubles are the shortest text that reads back the same, and
-  // whole ones keep their ".0"; what is no number is null. Texts that are not UTF-8 have U+FFFD where they are not.
+  // whole ones keep their ".0"; NaN and infinity are null. Invalid UTF-8 is replaced by U+FFFD.
   std::string dump(int indent = -1) const;
 
  private:
@@ -98,7 +98,7 @@ class Json {
 
 inline Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-// As a program prints it: with a newline behind it.
+// As a program prints it, followed by a newline.
 std::string json_text(const Json& json, int indent = 2);
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-// A file's bytes without reading them: pages come in as they are touched, so that gigabytes can be skipped over.
+// A file's bytes without reading them: pages are loaded as they are touched, so gigabytes can be skipped.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// Marks in texts for people: what a terminal shows bold or in colour. Whoever prints a text replaces or removes them
-// (cli/terminal/colour.h); tables know that they take no room.
+// Marks in texts for people: what a terminal shows in bold or colour. The code that prints a text replaces or removes
+// them (cli/terminal/colour.h); tables know that they have no width.
 //
-// They are noncharacters, which Unicode keeps for the inside of programs (U+FDD0 and on, chapter 23.7 of the standard).
+// They are noncharacters, which Unicode reserves for internal use (U+FDD0 and on, chapter 23.7 of the standard).
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ inline std::string marked(Mark mark, std::string_view words) {
   return words.empty() ? std::string() : mark_text(mark) + std::string(words) + mark_text(Mark::end);
 }
 
-// Whether a mark begins at this place.
+// Whether a mark begins at this position.
 inline bool is_mark_at(std::string_view text, std::size_t at) {
   if (text.substr(at, kMarkLead.size()) != kMarkLead || at + kMarkLead.size() >= text.size()) return false;
   const auto last = static_cast<unsigned char>(text[at + kMarkLead.size()]);

@@ -1,4 +1,4 @@
-// Numbers from text: the whole text is one, or there is none.
+// Numbers from text: the whole text must be a number.
 #pragma once
 
 #include <charconv>

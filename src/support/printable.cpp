@@ -39,7 +39,7 @@ Character first_character(std::string_view text) {
 
 bool harmless(char32_t code) {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;  // C0, delete, C1
-  // Line and paragraph separators, and what turns the direction of writing.
+  // Line and paragraph separators, and characters that change the writing direction.
   return !(code >= 0x2028 && code <= 0x202e) && !(code >= 0x2066 && code <= 0x2069) && code != 0xfeff;
 }
 

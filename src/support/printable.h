@@ -1,4 +1,4 @@
-// Text from outside, made fit for a terminal: names in files and words on command lines may hold anything.
+// External text made safe for a terminal: names in files and words on command lines may contain anything.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tilecast {
 
-// Control characters, escape codes, characters that turn the writing direction and bytes that are no UTF-8 are spelled
-// out (\n, \x1b, \u202e); all else stays as it is. Newlines stay where `keep_newlines` says so.
+// Control characters, escape codes, characters that change the writing direction and invalid UTF-8 are escaped (\n,
+// \x1b, \u202e); everything else is unchanged. Newlines are kept if `keep_newlines` says so.
 std::string printable(std::string_view text, bool keep_newlines = false);
 
-// At most `most` bytes: the middle of a longer text gives way to an ellipsis, because what is wrong stands at the
+// At most `most` bytes: the middle of a longer text is replaced by an ellipsis, because the error is usually at the
 // beginning or at the end. Characters stay whole.
 std::string cut(std::string_view text, std::size_t most);
 

@@ -5,7 +5,7 @@
 namespace tilecast {
 namespace {
 
-// Takes a number of seven bits a byte, the lowest first, off the front; otherwise says what is wrong with it.
+// Removes a number of seven bits per byte, lowest first, from the front; otherwise says what is wrong with it.
 std::optional<std::uint64_t> take_varint(std::string_view& rest, std::string_view& problem) {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
@@ -50,7 +50,7 @@ std::optional<WireField> WireReader::next() {
   if (rest_.empty() || !problem_.empty()) return std::nullopt;
   const auto tag = varint();
   if (!tag) return std::nullopt;
-  // 29 bits are what the format allows a field's number.
+  // The format allows 29 bits for a field's number.
   if (*tag >> 3 == 0 || *tag >> 32 != 0) return fail("has a field number out of range");
   WireField field;
   field.number = static_cast<std::uint32_t>(*tag >> 3);

@@ -1,5 +1,5 @@
-// The wire format of protocol buffers, read field by field without copying: a message is a run of (number, type,
-// value), and what nobody asks for is stepped over. Messages nest by reading a field's bytes with a reader of its own.
+// The wire format of protocol buffers, read field by field without copying: a message is a sequence of (number, type,
+// value), and unneeded fields are skipped. Nested messages are read by giving a field's bytes to another reader.
 //
 //   for (WireReader reader(message); auto field = reader.next();)
 //     if (field->number == 2 && field->type == WireType::bytes) name = field->bytes;
@@ -35,9 +35,9 @@ class WireReader {
  public:
   explicit WireReader(std::string_view message) : rest_(message) {}
 
-  // The next field; nothing at the end or where the bytes are no message.
+  // The next field; empty at the end or if the bytes are not a message.
   std::optional<WireField> next();
-  // What is wrong with the bytes, empty while nothing is, and the byte where.
+  // What is wrong with the bytes (empty if nothing), and at which byte.
   std::string_view problem() const { return problem_; }
   const char* where() const { return rest_.data(); }
 
@@ -50,7 +50,7 @@ class WireReader {
   std::string_view problem_;
 };
 
-// Fields come out in the order of the calls; that of their numbers is what other writers keep.
+// Fields are written in the order of the calls; other writers use the order of their numbers.
 class WireWriter {
  public:
   // Of the types int32, int64, uint32, uint64, bool and enum; negative numbers as two's complement.
@@ -64,7 +64,7 @@ class WireWriter {
 };
 // A message of a file of several: its length, then its bytes.
 void append_delimited(std::string& out, std::string_view message);
-// Takes such a message off the front; nothing where the bytes are none.
+// Removes such a message from the front; empty if there is none.
 std::optional<std::string_view> take_delimited(std::string_view& rest);
 
 // Appends a repeated number's field, packed or single, until there are `most` of them. False: not a number's bytes.

@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine and library: what a seed gave once it gives again.
+// Random numbers that are the same on every machine and library: a seed always gives the same sequence.
 #pragma once
 
 #include <cmath>
@@ -33,12 +33,12 @@ class Random {
     state_ += kGoldenGamma;
     return number;
   }
-  // In (0, 1): never an end, so that logarithms are finite.
+  // In (0, 1), excluding both ends, so logarithms are finite.
   double uniform() { return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53; }
   // 0 ... n - 1; the bias of n / 2^64 does not matter here.
   std::uint64_t below(std::uint64_t n) { return next() % n; }
   double exponential() { return -std::log(uniform()); }
-  // Box and Muller; the second of the pair is not kept, so that every call takes two numbers.
+  // Box and Muller; the second of the pair is discarded, so every call consumes two numbers.
   double normal() {
     const double radius = std::sqrt(2 * exponential());
     return radius * std::cos(2 * std::numbers::pi * uniform());

@@ -23,7 +23,7 @@ std::optional<double> value_of(std::string_view text, RangeOf kind) {
   return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
 }
 
-// Sums of steps such as 0.1 leave digits behind that nobody wrote.
+// Summing steps such as 0.1 leaves spurious digits.
 double tidied(double value) {
   if (value == std::round(value)) return value;
   const std::string text = fmt::format("{:.15g}", value);
@@ -37,7 +37,7 @@ Error no_number(std::string_view text, RangeOf kind) {
   return error(fmt::format("'{}' is no {}", text, what), amount_remedy(text, kWays));
 }
 
-// One "from..to", perhaps with a step or a factor behind it.
+// One "from..to", optionally followed by a step or a factor.
 struct Span {
   double from = 0, to = 0, step = 1;
   bool factor = false;

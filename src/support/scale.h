@@ -1,4 +1,4 @@
-// Logarithmic axes: where a value stands between two ends.
+// Logarithmic axes: where a value lies between two ends.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ struct LogScale {
   // Powers of ten on the scale, ends included.
   std::vector<double> decades() const {
     std::vector<double> ticks;
-    // A hair of slack, so that an end that is a power of ten up to rounding counts.
+    // A little slack, so that an end that is a power of ten up to rounding counts.
     for (int e = static_cast<int>(std::ceil(std::log10(low) - 1e-9)); e <= std::log10(high) + 1e-9; ++e)
       ticks.push_back(std::pow(10.0, e));
     return ticks;

@@ -9,7 +9,7 @@
 
 namespace tilecast {
 
-// The value that `rank` others stand before when the list is sorted.
+// The value preceded by `rank` others when the list is sorted.
 template <class T>
 T value_of_rank(std::vector<T> values, std::size_t rank) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
@@ -17,7 +17,7 @@ T value_of_rank(std::vector<T> values, std::size_t rank) {
   return *at;
 }
 
-// A value of the list itself: of an even number the upper of the two in the middle.
+// A value of the list itself: for an even number, the upper of the two in the middle.
 template <class T>
 T upper_median(std::vector<T> values) {
   const std::size_t middle = values.size() / 2;
@@ -37,7 +37,7 @@ double quantile(std::vector<T>& values, double share) {
   return below + (above - below) * (rank - static_cast<double>(low));
 }
 
-// The same of a list sorted already.
+// The same for a list that is already sorted.
 inline double sorted_quantile(const std::vector<double>& sorted, double share) {
   const double rank = share * static_cast<double>(sorted.size() - 1);
   const auto low = static_cast<std::size_t>(rank);
@@ -45,7 +45,7 @@ inline double sorted_quantile(const std::vector<double>& sorted, double share) {
   return sorted[low] + (sorted[high] - sorted[low]) * (rank - static_cast<double>(low));
 }
 
-// Of an even number the mean of the two in the middle.
+// For an even number, the mean of the two in the middle.
 inline double median(std::vector<double> values) { return quantile(values, 0.5); }
 
 // The value below which `share` of the weight lies, from pairs of value and weight. Reorders the list.

@@ -1,6 +1,6 @@
 // A drawing as SVG text: just what plots of the documents need. Coordinates are pixels from the top left corner.
 //
-// The drawing stands on a white card of its own, so that it reads the same on light and dark pages.
+// The drawing has its own white background, so it looks the same on light and dark pages.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tilecast {
 
-// Text as XML and HTML take it; control characters are dropped.
+// Text escaped for XML and HTML; control characters are dropped.
 std::string escaped(std::string_view words);
 
 enum class Anchor : unsigned char { start, middle, end };
@@ -38,7 +38,7 @@ class Svg {
   // `data` as the d attribute takes it.
   void path(std::string_view data, std::string_view fill, std::string_view stroke = "none", double width = 1,
             double opacity = 1);
-  // Squares of a grid in one colour: `data` in whole cells of `size` pixels from (x, y), so that thousands stay small.
+  // Squares of a grid in one colour: `data` in whole cells of `size` pixels from (x, y), so thousands stay small.
   void cells(double x, double y, double size, std::string_view data, std::string_view fill);
   void text(double x, double y, std::string_view words, const TextStyle& style = {});
 

@@ -1,4 +1,4 @@
-// Tables, for people and for Markdown: numbers stand to the right, words to the left.
+// Tables, for people and for Markdown: numbers are right-aligned, words left-aligned.
 //
 //   GPU        forecast   bound        | GPU | forecast | bound |
 //   H100-SXM     212 µs  138 µs        |---|---:|---:|

@@ -13,7 +13,7 @@ std::string name_key(std::string_view name);
 // Levenshtein distance.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The candidates nearest to `name` (by key), best first, at most `most`, none that is farther than half the name.
+// The candidates nearest to `name` (by key), best first, at most `most`, none farther away than half the name.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& candidates, int most = 3);
 
 // "a, b or c".
@@ -24,7 +24,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 // "did you mean H100-SXM or H100-PCIe?", or `otherwise` when nothing is near.
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates, std::string otherwise);
 
-// Whether a part stands anywhere in a text (std::string_view::contains of C++23).
+// Whether a text contains a part (std::string_view::contains of C++23).
 constexpr bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

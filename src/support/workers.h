@@ -1,4 +1,4 @@
-// A few threads that share out numbered pieces of work, again and again, without being started anew.
+// A few threads that share numbered pieces of work, again and again, without being restarted.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace tilecast {
 
 class Workers {
  public:
-  // As many as can be started: a system may allow fewer.
+  // As many as can be started; a system may allow fewer.
   explicit Workers(int threads) {
     try {
       for (int i = 1; i < threads; ++i) pool_.emplace_back([this] { serve(); });
@@ -32,8 +32,8 @@ class Workers {
   }
   int threads() const { return static_cast<int>(pool_.size()) + 1; }
 
-  // Calls work(0) ... work(pieces - 1), each once, on any thread; returns when all are done. Where one of them throws
-  // (memory can run out anywhere), the rest are left and the first exception is thrown here.
+  // Calls work(0) ... work(pieces - 1), each once, on any thread; returns when all are done. If one of them throws
+  // (memory can run out anywhere), the rest are abandoned and the first exception is rethrown here.
   void each(std::size_t pieces, const std::function<void(std::size_t)>& work) {
     if (pool_.empty() || pieces < 2) {
       for (std::size_t i = 0; i < pieces; ++i) work(i);
@@ -84,13 +84,13 @@ class Workers {
 struct Loop {
   std::size_t count = 0, batch = 1;
 };
-// What a caller may want of a long one.
+// Options for long loops.
 struct LoopWatch {
   std::function<void(double share)> progress = {};  // called on the calling thread, shares ascend
   std::stop_token cancel = {};                      // batches that have not begun are left out
 };
 
-// Calls item(0) ... item(count - 1), each once, on any thread. False where it was cancelled before the last.
+// Calls item(0) ... item(count - 1), each once, on any thread. False if it was cancelled before the last.
 template <class Item>
 bool parallel_for(Workers& workers, Loop loop, const Item& item, const LoopWatch& watch = {}) {
   const std::size_t batches = (loop.count + loop.batch - 1) / loop.batch;
