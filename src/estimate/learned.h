@@ -58,7 +58,8 @@ struct FamilyModel {
   std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key, or kin_key
   std::map<std::string, Forest, std::less<>> cards;     // by GPU name
   std::map<std::string, Carry, std::less<>> carry;      // by vendor: of all this, what unseen cards keep
-  Spread unseen_spread, seen_spread;
+  // Of cards that were measured, of those whose architecture was, and of all others.
+  Spread seen_spread, sibling_spread, unseen_spread;
   Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
 };
 
@@ -104,6 +105,8 @@ struct Standing {
   bool kernel_known = false;  // rows of this kernel, or the one that stands in for it, were trained on
   // The card was trained on, so its own forest may speak.
   bool known() const { return card_index >= 0; }
+  // It was not, but this kernel was on a card of its architecture.
+  bool has_sibling() const { return card_index == kSiblingSeen && kernel_known; }
   const Forest* forest = nullptr;  // the model's that speaks for this card
   float share = 1;                 // of what is learned that holds on it; less than 1 on unseen cards alone
   // Of that forest, where it is the card's own and has seen few rows: too few to speak for other sizes than theirs, or
