@@ -204,5 +204,18 @@ TEST(AttentionDecode, OnlyCardsBeforeHopperPayForAnFp8Cache) {
   EXPECT_LE(clocks(rtx, CacheType::fp8), clocks(rtx, CacheType::same));
 }
 
+// The same kernel, whoever launches it: TensorRT-LLM's three helpers take as long.
+TEST(AttentionDecode, GeneratedKernelsOfBlackwellStartSlowly) {
+  const AttentionDecode s = shape_of(8, 64, 32, 8);
+  const auto start = [&](const char* gpu, const char* engine, const char* source) {
+    return plan_on(s, gpu, engine, source).launches[0].joining_clocks;
+  };
+  EXPECT_GT(start("GB200", "vllm", "vllm_flashinfer_trtllmdecode"), 5000);
+  EXPECT_EQ(start("GB200", "sglang", "trtllm_mha"), start("GB200", "vllm", "vllm_flashinfer_trtllmdecode"));
+  EXPECT_EQ(start("GB200", "trtllm", "torch_flow"), 0);
+  EXPECT_EQ(start("GB200", "vllm", "vllm_flashinfer_fidecode"), 0);
+  EXPECT_EQ(start("H200-SXM", "vllm", "vllm_flash_attn_fa3"), 0);
+}
+
 }  // namespace
 }  // namespace tilecast

@@ -361,6 +361,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   launch.math = *math;
   if (math->pipe == Pipe::tensor) launch.math_share = instruction_share(*algorithm, gpu);
   launch.serial_steps = layout.tile.serial;
+  launch.joining_clocks = layout.helpers.start_clocks;
   launch.tasks = lay_out(layout);
   set_dispatch(launch, layout, gpu);
   // Engines choose among kernels; only a named one has a plan that is certain.
