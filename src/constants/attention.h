@@ -288,6 +288,14 @@ inline constexpr Number kCastSteps{
     "attention.copy_steps", 3,  "loads",       measured, "dependent loads of a cast to fp8",
     sources::kHelperSteps,  "", "vllm, sglang"};
 
+inline constexpr Number kFa3MmaStartClocks{"attention.decode.start",
+                                           6500,
+                                           "clocks",
+                                           fitted,
+                                           "before the first key: FlashAttention 3's floor over its floor on Hopper",
+                                           "the smallest decodes of SGLang on A100 and H200 (AIConfigurator)",
+                                           "mma",
+                                           "FlashAttention 3"};
 inline constexpr Number kGeneratedStartClocks{
     "attention.decode.start",
     7000,

@@ -179,6 +179,7 @@ void add_attention(List& list) {
   list.add(kFa2CopySteps);
   list.add(kTrtllmCopySteps);
   list.add(kCastSteps);
+  list.add(kFa3MmaStartClocks);
   list.add(kGeneratedStartClocks);
   list.add(kForwardScoreSlots);
   list.add(kBackwardScoreSlots);

@@ -204,6 +204,18 @@ TEST(AttentionDecode, OnlyCardsBeforeHopperPayForAnFp8Cache) {
   EXPECT_LE(clocks(rtx, CacheType::fp8), clocks(rtx, CacheType::same));
 }
 
+// SGLang builds FlashAttention 3 for Ampere too, without what Hopper has to offer.
+TEST(AttentionDecode, FlashAttention3BeforeHopperIsAnotherKernel) {
+  const AttentionDecode s = shape_of(2, 2048, 4, 2);
+  const Plan a100 = plan_on(s, "A100-SXM-80GB", "sglang", "flash_attention");
+  const Plan h200 = plan_on(s, "H200-SXM", "sglang", "fa3");
+  EXPECT_GT(a100.launches[0].joining_clocks, 5000);
+  EXPECT_EQ(h200.launches[0].joining_clocks, 0);
+  ASSERT_GT(a100.launches.size(), 1u);
+  ASSERT_GT(h200.launches.size(), 1u);
+  EXPECT_GT(a100.launches[1].tasks[0].steps, h200.launches[1].tasks[0].steps) << "joining the parts";
+}
+
 // The same kernel, whoever launches it: TensorRT-LLM's three helpers take as long.
 TEST(AttentionDecode, GeneratedKernelsOfBlackwellStartSlowly) {
   const AttentionDecode s = shape_of(8, 64, 32, 8);

@@ -216,11 +216,13 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
   return s;
 }
 
-Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& context) {
+Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
   Helpers h;
   // Steps by what a helper adds to the smallest shapes: FlashAttention 2's combine 6 us on A100 and 3.5 on L40S, its
   // copies 3 and 1.7, a cast 1.1 on H200.
-  h.combine_steps = decoder == Decoder::fa2 ? kFa2CombineSteps : kCombineSteps;
+  const bool fa3_before_hopper = decoder == Decoder::fa3 && gpu.tensor_generation() == TensorGeneration::mma;
+  h.combine_steps = decoder == Decoder::fa2 || fa3_before_hopper ? kFa2CombineSteps : kCombineSteps;
+  if (fa3_before_hopper) h.start_clocks = kFa3MmaStartClocks;
   // FlashAttention 2, mha_varlen_fwd: (key heads, group) are swapped, by copies unless one of the sizes is one.
   if (decoder == Decoder::fa2 && q.swapped() && q.requests > 1 && q.heads.key > 1)
     h.copies = 2, h.copy_steps = kFa2CopySteps;
