@@ -108,7 +108,6 @@ TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
 
 // As version 9 wrote a model: the forests of siblings' spread are not there.
 std::string without_sibling_spread(const std::string& bytes) {
-  constexpr std::size_t kFile = 32;  // bytes of a pack's header
   const auto plain = unpack(bytes, "tilecast", "w.bin");
   const std::size_t at = plain->find("TILECAST");
   std::string model = *unpack(std::string_view(*plain).substr(at), "model", "w.bin");

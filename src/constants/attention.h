@@ -9,7 +9,8 @@ namespace sources {
 inline constexpr std::string_view kDecodeFit =
     "coordinate descent on the decode rows of six cards in AIConfigurator, held-out shapes left out; one set for all";
 inline constexpr std::string_view kFa3WgmmaFit =
-    "coordinate descent on the H200's decode rows of vLLM and SGLang in AIConfigurator, held-out shapes left out";
+    "clocks of a KiB in bf16 from long decodes of vLLM and SGLang on the H200 (AIConfigurator), which DRAM and no loop "
+    "holds back; the rest as before Hopper";
 inline constexpr std::string_view kPrefillFit = "AIConfigurator's prefill rows of six cards";
 inline constexpr std::string_view kPrefillPasses =
     "short prompts in large batches on A100 and L40S, which DRAM holds back (AIConfigurator)";

@@ -42,7 +42,7 @@ TEST(AttentionDecode, Fa3ByHand) {
   // The task's own clocks beyond the card's prologue, eight blocks, 1024 keys of half a KiB, in the card's steps.
   const PipelineLatency card = pipeline_latency(*find_gpu("H100-SXM"));
   const double own = 2500 + 3800 + 4 * 5 - card.task_clocks * card.wave_share;
-  EXPECT_NEAR(l.tasks[0].steps, (own + 8 * 1100 + 1024 * 0.5 * 62) / card.step_clocks, 1e-6);
+  EXPECT_NEAR(l.tasks[0].steps, (own + 8 * 1100 + 1024 * 0.5 * 35) / card.step_clocks, 1e-6);
   EXPECT_EQ(in_ops(l.tasks[0].each.tensor), 4.0 * 64 * 1024 * 128);
   // Four real rows, 1024 keys and values, 64 page numbers; partial results in fp32.
   EXPECT_EQ(in_bytes(l.tasks[0].each.l2_load), 4 * 128 * 2 + 2 * 1024 * 128 * 2 + 64 * 4);
