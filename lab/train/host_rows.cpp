@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kShortestShare = 20, kFewest = 8;
 // Beyond this share of what was measured, the shortest kernels are no evidence of a floor.
 constexpr double kNearlyNothing = 0.3;
+// Below this share of a floor no more than a few odd rows lie.
+constexpr double kFloorNoise = 0.7;
 // Weight of a row on the floor: it only says that the kernel is no longer.
 constexpr float kOnFloorWeight = 0.2f;
 
@@ -19,15 +21,25 @@ std::string host_vendor(const PlannedRow& row) { return source_names(row.measure
 double alone_us(const PlannedRow& row) { return tuned_time(row.input.in_graph->terms, Tuning{}, 1); }
 double timed_us(const PlannedRow& row) { return in_microseconds(row.measured->latency); }
 
-std::optional<double> floor_of(std::vector<const PlannedRow*> rows) {
-  const std::size_t count = std::max(kFewest, rows.size() / kShortestShare);
+// The middle of what the first `count` rows took, if their kernels take next to nothing of it.
+std::optional<double> floor_of_first(std::span<const PlannedRow* const> rows, std::size_t count) {
   if (rows.size() < count) return std::nullopt;
-  std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return alone_us(*a) < alone_us(*b); });
   std::vector<double> alone, timed;
   for (std::size_t i = 0; i < count; ++i) alone.push_back(alone_us(*rows[i])), timed.push_back(timed_us(*rows[i]));
   const double floor = upper_median(std::move(timed));
   if (upper_median(std::move(alone)) > kNearlyNothing * floor) return std::nullopt;
   return floor;
+}
+
+// Nothing takes less than a floor, but for noise. Where long kernels are the rule and the physics misjudges short ones
+// (convolutions), those that it calls the shortest stand far above it: the fastest rows tell it then.
+std::optional<double> floor_of(std::vector<const PlannedRow*> rows) {
+  std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return alone_us(*a) < alone_us(*b); });
+  const auto floor = floor_of_first(rows, std::max(kFewest, rows.size() / kShortestShare));
+  const auto faster = [&](const PlannedRow* row) { return timed_us(*row) < kFloorNoise * *floor; };
+  if (floor && std::count_if(rows.begin(), rows.end(), faster) < static_cast<std::ptrdiff_t>(kFewest)) return floor;
+  std::sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return timed_us(*a) < timed_us(*b); });
+  return floor_of_first(rows, kFewest);
 }
 
 // The row as a graph would have run it.

@@ -49,6 +49,17 @@ TEST(HostRows, FloorsAreReadOffKernelsThatTakeNextToNothing) {
   EXPECT_EQ(hosts.size(), 6u);
 }
 
+// Kernels that the physics calls the shortest take ten times as long as it says; those a little longer stand on the
+// floor.
+TEST(HostRows, NoFloorIsHigherThanTheFastestRows) {
+  Launched launched({"V100-PCIe"});
+  for (std::size_t i = 0; i < launched.rows.size(); ++i)
+    if (i < 10) launched.rows[i].latency = microseconds(150);
+  const auto hosts = host_timings(launched.used);
+  ASSERT_TRUE(hosts.contains("V100-PCIe"));
+  EXPECT_NEAR(hosts.find("V100-PCIe")->second.floor_us, 30, 0.5);
+}
+
 TEST(HostRows, KernelsAloneAreWhatIsLeft) {
   const Launched launched({"V100-PCIe"});
   const RowsWithoutHosts without(launched.used);

@@ -2,27 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lab/train/fit_terms.h"
 #include "measure/dims.h"
+#include "support/workers.h"
 
 namespace tilecast {
 namespace {
 
-LeftOut judged(const FamilyModel& model, const Forest& forest, const FitRows& rows, float standing, double likeness) {
-  LeftOut left{data_of(model, rows, Knows::no_card),
-               std::vector<float>(rows.size()),
-               standing,
-               likeness,
-               source_names(rows.front()->measured->whole_context(), *rows.front()->gpu).vendor,
-               1};
+LeftOut judged(const FamilyModel& model, const Forest& forest, const FitRows& rows, bool has_sibling, double likeness) {
+  LeftOut left{data_of(model, rows, Knows::no_card), std::vector<float>(rows.size()), likeness,
+               source_names(rows.front()->measured->whole_context(), *rows.front()->gpu).vendor, 1};
   forest.predict(left.data.features, left.learned);
+  std::map<std::pair<std::string_view, std::string_view>, bool> kernels;  // looked up once each
+  const auto known = [&](const PlannedRow& row) {
+    const auto [at, added] = kernels.try_emplace({row.measured->engine, row.measured->kernel_source});
+    if (added) at->second = standing_of(model, row.measured->whole_context(), *row.gpu).kernel_known;
+    return at->second;
+  };
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto over_physics = static_cast<float>(std::log(rows[i]->kernel_time() / untuned_time(rows[i]->input)));
     left.learned[i] += over_physics - left.data.targets[i];
     left.data.targets[i] = over_physics;
-    left.data.features[i * kFeatureCount + index_of(Feature::card)] = standing;
+    left.data.features[i * kFeatureCount + index_of(Feature::card)] =
+        has_sibling && known(*rows[i]) ? kSiblingSeen : kNothingSeen;
   }
   return left;
 }
@@ -43,15 +48,16 @@ std::vector<LeftOut> without(std::span<const PlannedRow* const> rows, const std:
   model.sources = fit_sources(rest);
   BoostOptions general = like;
   general.trees = std::min(120, general.trees);
+  general.threads = 1;  // trainings run side by side instead
   const Forest forest = sibling_forest(model, rest, *gpu, general);
-  const float standing = architectures_of(rest).contains(architecture_key(*gpu)) ? kSiblingSeen : kNothingSeen;
+  const bool has_sibling = architectures_of(rest).contains(architecture_key(*gpu));
   std::set<const Gpu*> seen;
   for (const PlannedRow* row : rest) seen.insert(row->gpu);
   std::vector<LeftOut> all;
   for (const auto& [card, own] : out) {
     double most_alike = 0;
     for (const Gpu* other : seen) most_alike = std::max(most_alike, likeness(*own.front()->gpu, *other));
-    all.push_back(judged(model, forest, own, standing, most_alike));
+    all.push_back(judged(model, forest, own, has_sibling, most_alike));
     all.back().weight = 1 / static_cast<double>(out.size());
   }
   return all;
@@ -62,17 +68,20 @@ std::vector<LeftOut> without(std::span<const PlannedRow* const> rows, const std:
 std::vector<LeftOut> left_out_in_turn(std::span<const PlannedRow* const> rows, const BoostOptions& like) {
   constexpr std::size_t kMostRows = 4000;
   const FitRows few = at_most(rows, kMostRows, 23);
-  std::vector<LeftOut> all;
   std::map<std::string, std::set<std::string>> siblings;
   for (const PlannedRow* row : few) siblings[architecture_key(*row->gpu)].insert(row->gpu->name);
+  std::vector<std::set<std::string>> folds;
   for (const auto& [architecture, names] : siblings) {
-    const auto add = [&](const std::set<std::string>& out) {
-      for (LeftOut& left : without(few, out, like)) all.push_back(std::move(left));
-    };
-    add(names);
+    folds.push_back(names);
     if (names.size() > 1)
-      for (const std::string& card : names) add({card});
+      for (const std::string& card : names) folds.push_back({card});
   }
+  std::vector<std::vector<LeftOut>> judged(folds.size());
+  Workers workers(like.threads);
+  workers.each(folds.size(), [&](std::size_t i) { judged[i] = without(few, folds[i], like); });
+  std::vector<LeftOut> all;
+  for (std::vector<LeftOut>& fold : judged)
+    for (LeftOut& left : fold) all.push_back(std::move(left));
   return all;
 }
 

@@ -10,10 +10,11 @@ namespace tilecast {
 
 // Rows of one card, and what a training without it makes of them.
 struct LeftOut {
-  BoostData data;              // targets: log of the measured over the physics' time
+  // Targets: log of the measured over the physics' time. Feature::card tells the rows of kernels that were trained on
+  // with a card of the same architecture (kSiblingSeen) from the others (kNothingSeen).
+  BoostData data;
   std::vector<float> learned;  // log of what was learned elsewhere over the physics' time
-  float standing = kNothingSeen;
-  double likeness = 0;  // to the most alike card that was trained on
+  double likeness = 0;         // to the most alike card that was trained on
   std::string vendor;
   double weight = 1;  // cards of one architecture, left out together, tell the same thing
 };

@@ -11,6 +11,7 @@ constexpr double kTail = 0.1;  // of rows beyond either end
 // Quantiles of what is left over. Few and shallow trees: the width of an interval needs no detail.
 Spread spread_of(const BoostData& left, const BoostOptions& like) {
   BoostOptions options = like;
+  options.threads = 1;  // hardly anything to share
   options.trees = std::min(60, like.trees);
   options.depth = 4;
   options.rate = 0.15;
@@ -52,44 +53,53 @@ float stretch_of(const std::vector<std::vector<float>>& groups) {
   return 1;
 }
 
-// What one card left over, and how well it was known.
-struct Leftover {
-  BoostData data;
-  float standing = kNothingSeen;
-};
-
 // Cards differ more from each other than rows of one card do: a spread fitted to some is too narrow for the next. How
 // much too narrow is found by judging each card with the spread of the others.
 constexpr float kTrust = 2.0f / 3;  // that few cards deserve; 0 held too few rows of left-out cards, 1 too many
-float stretch_between_cards(const std::vector<Leftover>& all, float standing, const BoostOptions& like) {
+float stretch_between_cards(const std::vector<BoostData>& cards, const BoostOptions& like) {
   std::vector<std::vector<float>> groups;
-  for (const Leftover& judged : all) {
-    if (judged.standing != standing) continue;
+  for (const BoostData& judged : cards) {
     BoostData others;
-    for (const Leftover& other : all)
-      if (&other != &judged && other.standing == standing) append(others, other.data);
-    if (others.rows() > 0) groups.push_back(stretches(spread_of(others, like), judged.data));
+    for (const BoostData& other : cards)
+      if (&other != &judged) append(others, other);
+    if (others.rows() > 0) groups.push_back(stretches(spread_of(others, like), judged));
   }
   return std::pow(stretch_of(groups), kTrust);
+}
+
+// Of what cards left over, a card each, the rows whose Feature::card is `standing`, stretched by what cards differ by.
+BoostData stretched(const std::vector<BoostData>& left, float standing, const BoostOptions& like) {
+  std::vector<BoostData> cards;
+  for (const BoostData& one : left) {
+    BoostData own;
+    own.width = one.width;
+    for (std::size_t i = 0; i < one.rows(); ++i) {
+      const auto row = one.features.begin() + static_cast<std::ptrdiff_t>(i * one.width);
+      if (row[index_of(Feature::card)] != standing) continue;
+      own.features.insert(own.features.end(), row, row + static_cast<std::ptrdiff_t>(one.width));
+      own.targets.push_back(one.targets[i]);
+      own.weights.push_back(one.weights[i]);
+    }
+    if (own.rows() > 0) cards.push_back(std::move(own));
+  }
+  BoostData all;
+  for (const BoostData& card : cards) append(all, card);
+  if (all.rows() == 0) return all;
+  const float stretch = stretch_between_cards(cards, like);
+  for (float& target : all.targets) target *= stretch;
+  return all;
 }
 
 // Without a second card to leave out: about what siblings and strangers differ by on bf16 GEMM.
 constexpr float kGuessedSibling = 0.15f, kGuessedUnseen = 0.3f;
 
+Spread even_spread(float width) {
+  return {Forest::constant(kFeatureCount, -width), Forest::constant(kFeatureCount, width)};
+}
+
 }  // namespace
 
-Spread guessed_spread() {
-  const auto end = [](float sibling, float unseen) {
-    std::vector<std::vector<float>> borders(kFeatureCount);
-    borders[index_of(Feature::card)] = {(kSiblingSeen + kNothingSeen) / 2};
-    Forest::Tree tree;
-    tree.depth = 1;
-    tree.feature[0] = static_cast<std::uint8_t>(Feature::card);
-    tree.leaf = {sibling, unseen};
-    return Forest(std::move(borders), 0, {tree});
-  };
-  return {end(-kGuessedSibling, -kGuessedUnseen), end(kGuessedSibling, kGuessedUnseen)};
-}
+Spread guessed_spread() { return even_spread(kGuessedUnseen); }
 
 Spread seen_spread(const FamilyModel& model, const FitRows& apart, const BoostOptions& like) {
   BoostData left;
@@ -115,28 +125,18 @@ Spread seen_spread(const FamilyModel& model, const FitRows& apart, const BoostOp
   return spread_of(left, like);
 }
 
-Spread unseen_spread(std::span<const LeftOut> judged, const Carries& carries, const BoostOptions& like) {
-  std::vector<Leftover> all;
-  for (const LeftOut& card : judged) all.push_back({leftovers(card, carries), card.standing});
-  BoostData left;
-  for (const float standing : {kSiblingSeen, kNothingSeen}) {
-    const float stretch = stretch_between_cards(all, standing, like);
-    for (Leftover& one : all) {
-      if (one.standing != standing) continue;
-      for (float& target : one.data.targets) target *= stretch;
-      append(left, one.data);
-    }
+UnseenSpreads unseen_spreads(std::span<const LeftOut> judged, const Carries& carries, const BoostOptions& like) {
+  std::vector<BoostData> left;
+  for (const LeftOut& card : judged) left.push_back(leftovers(card, carries));
+  const BoostData siblings = stretched(left, kSiblingSeen, like);
+  BoostData strangers = stretched(left, kNothingSeen, like);
+  if (siblings.rows() == 0 && strangers.rows() == 0) return {even_spread(kGuessedSibling), guessed_spread()};
+  if (strangers.rows() == 0) {  // siblings alone tell little of others
+    strangers = siblings;
+    for (float& target : strangers.targets) target *= kGuessedUnseen / kGuessedSibling;
   }
-  if (std::none_of(all.begin(), all.end(),
-                   [](const Leftover& one) { return one.standing == kNothingSeen && one.data.rows() > 0; })) {
-    BoostData guess = left;  // siblings alone tell little of others
-    for (std::size_t i = 0; i < guess.rows(); ++i) {
-      guess.features[i * kFeatureCount + index_of(Feature::card)] = kNothingSeen;
-      guess.targets[i] *= kGuessedUnseen / kGuessedSibling;
-    }
-    append(left, guess);
-  }
-  return left.rows() > 0 ? spread_of(left, like) : guessed_spread();
+  const Spread wide = spread_of(strangers, like);
+  return {siblings.rows() == 0 ? wide : spread_of(siblings, like), wide};
 }
 
 }  // namespace tilecast

@@ -14,6 +14,10 @@ Spread seen_spread(const FamilyModel& model, const FitRows& apart, const BoostOp
 
 // For unseen cards: what is left over of rows of cards that trainings did not see. `like` are the options of the
 // general forest.
-Spread unseen_spread(std::span<const LeftOut> judged, const Carries& carries, const BoostOptions& like);
+struct UnseenSpreads {
+  Spread siblings;   // of kernels that were trained on with a card of the same architecture
+  Spread strangers;  // of all others
+};
+UnseenSpreads unseen_spreads(std::span<const LeftOut> judged, const Carries& carries, const BoostOptions& like);
 
 }  // namespace tilecast

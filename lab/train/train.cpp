@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "lab/train/fit_terms.h"
 #include "lab/train/host_rows.h"
 #include "lab/train/spread.h"
+#include "support/workers.h"
 
 namespace tilecast {
 namespace {
@@ -46,20 +48,45 @@ Forest trimmed(const Forest& forest, const BoostData& apart) {
   return forest;
 }
 
-// A forest of its own for every card: the rows of others only blur it where there are enough of its own.
-void grow_cards(FamilyModel& model, const FitRows& trained, const FitRows& apart, const BoostOptions& options) {
-  for (const auto& [card, count] : model.seen) {
-    const auto of_card = [&card = card](const FitRows& rows) {
-      FitRows own;
-      for (const PlannedRow* row : rows)
-        if (row->gpu->name == card) own.push_back(row);
-      return own;
-    };
-    const FitRows own = of_card(trained);
-    const Forest forest = boost(data_of(model, own, Knows::cards), fitting(options, own.size()));
-    model.cards[card] = trimmed(forest, data_of(model, of_card(apart), Knows::cards));
-  }
+// A forest of its own for a card: the rows of others only blur it where there are enough of its own.
+Forest card_forest(const FamilyModel& model, const std::string& card, const FitRows& trained, const FitRows& apart,
+                   const BoostOptions& options) {
+  const auto of_card = [&](const FitRows& rows) {
+    FitRows own;
+    for (const PlannedRow* row : rows)
+      if (row->gpu->name == card) own.push_back(row);
+    return own;
+  };
+  const FitRows own = of_card(trained);
+  const Forest forest = boost(data_of(model, own, Knows::cards), fitting(options, own.size()));
+  return trimmed(forest, data_of(model, of_card(apart), Knows::cards));
 }
+
+// Forests that know nothing of each other, grown side by side: threads that shared the work of one tree would mostly
+// wait for each other. They read the model as it was before the first, and are put in place behind the last.
+class Grove {
+ public:
+  using Grow = std::function<Forest(const BoostOptions& alone)>;  // with the options, for one thread
+  void add(Forest& place, const BoostOptions& options, Grow grow) {
+    plots_.push_back({&place, options, std::move(grow)});
+    plots_.back().options.threads = 1;
+  }
+  void grow(int threads) {
+    std::vector<Forest> grown(plots_.size());
+    Workers workers(threads);
+    workers.each(plots_.size(), [&](std::size_t i) { grown[i] = plots_[i].grow(plots_[i].options); });
+    for (std::size_t i = 0; i < plots_.size(); ++i) *plots_[i].place = std::move(grown[i]);
+    plots_.clear();
+  }
+
+ private:
+  struct Plot {
+    Forest* place;
+    BoostOptions options;
+    Grow grow;
+  };
+  std::vector<Plot> plots_;
+};
 
 // Families whose kernels are written for a way to feed the tensor pipe. Products gain nothing from kin (bf16, A100 left
 // out: 8.7 to 9.9 %), nor does decoding of latent attention.
@@ -90,7 +117,10 @@ constexpr std::uint64_t kApart = 11;  // the seed of that choice
 void fit_unseen(FamilyModel& model, const FitRows& trained, const TrainOptions& options) {
   const std::vector<LeftOut> judged = left_out_in_turn(trained, options.general);
   model.carry = fit_carry(judged);
-  if (options.intervals) model.unseen_spread = unseen_spread(judged, model.carry, options.general);
+  if (!options.intervals) return;
+  UnseenSpreads spreads = unseen_spreads(judged, model.carry, options.general);
+  model.sibling_spread = std::move(spreads.siblings);
+  model.unseen_spread = std::move(spreads.strangers);
 }
 
 }  // namespace
@@ -108,7 +138,7 @@ FamilyModel train_family(std::span<const PlannedRow* const> measured, const Trai
   FamilyModel model;
   model.hosts = without_hosts.hosts();
   model.general = model.ceiling = Forest::constant(kFeatureCount, 0);
-  model.seen_spread = model.unseen_spread = guessed_spread();
+  model.seen_spread = model.sibling_spread = model.unseen_spread = guessed_spread();
   if (rows.empty()) return model;
   model.key = model_key(rows.front()->measured->kernel);
   model.trained_on = sources_of(rows);
@@ -123,27 +153,40 @@ FamilyModel train_family(std::span<const PlannedRow* const> measured, const Trai
   const auto seen_all = [&](const std::vector<std::string>& asked) {
     return std::all_of(asked.begin(), asked.end(), [&](const auto& key) { return architectures.contains(key); });
   };
+  const BoostOptions general = fitting(options.general, few.size());
+  Grove grove;
+  std::map<std::string, Forest, std::less<>> siblings, cards;
   // Where only siblings of certain cards are asked for, nobody else needs the forest for all.
-  if (options.architectures.empty() || !seen_all(options.architectures))
-    model.general = trimmed(general_forest(model, few, fitting(options.general, few.size())), unknown);
+  const bool strangers = options.architectures.empty() || !seen_all(options.architectures);
+  if (strangers)
+    grove.add(model.general, general,
+              [&](const BoostOptions& alone) { return trimmed(general_forest(model, few, alone), unknown); });
   for (const auto& [architecture, card] : architectures)
     if (options.architectures.empty() || contains(options.architectures, architecture))
-      model.siblings[architecture] =
-          trimmed(sibling_forest(model, few, *card, fitting(options.general, few.size())), unknown);
-  if (has_kin(model.key) && (options.architectures.empty() || !seen_all(options.architectures)))
+      grove.add(siblings[architecture], general, [&, card = card](const BoostOptions& alone) {
+        return trimmed(sibling_forest(model, few, *card, alone), unknown);
+      });
+  if (has_kin(model.key) && strangers)
     for (const auto& [kin, card] : kin_of(few))
-      model.siblings[kin] = trimmed(kin_forest(model, few, *card, fitting(options.general, few.size())), unknown);
-  if (options.cards) {
-    grow_cards(model, trained, apart, options.card);
-    if (!apart.empty()) model.seen_spread = seen_spread(model, apart, options.card);
-  }
-  fit_unseen(model, trained, options);
+      grove.add(siblings[kin], general, [&, card = card](const BoostOptions& alone) {
+        return trimmed(kin_forest(model, few, *card, alone), unknown);
+      });
+  if (options.cards)
+    for (const auto& [card, count] : model.seen)
+      grove.add(cards[card], options.card, [&, &card = card](const BoostOptions& alone) {
+        return card_forest(model, card, trained, apart, alone);
+      });
   if (options.intervals) {
-    BoostOptions ceiling = fitting(options.general, few.size());
+    BoostOptions ceiling = general;
     ceiling.quantile = 0.2;  // the fastest fifth: SynPerf's P80 of efficiency
     ceiling.trees = std::min(150, ceiling.trees);
-    model.ceiling = boost(data_of(model, few, Knows::no_card), ceiling);
+    grove.add(model.ceiling, ceiling,
+              [&](const BoostOptions& alone) { return boost(data_of(model, few, Knows::no_card), alone); });
   }
+  grove.grow(options.general.threads);
+  model.siblings = std::move(siblings), model.cards = std::move(cards);
+  if (options.cards && !apart.empty()) model.seen_spread = seen_spread(model, apart, options.card);
+  fit_unseen(model, trained, options);
   return model;
 }
 

@@ -105,6 +105,34 @@ TEST(Train, IntervalsHoldWhatTheySay) {
   EXPECT_LT(reach(unseen), most(Doubt::architecture));
 }
 
+// Two Hopper cards within 3 % of each other, an A100 far from both: whoever has a seen sibling is surer than who has
+// none.
+TEST(Train, SiblingsAndStrangersHaveSpreadsOfTheirOwn) {
+  auto rows = planted_rows();
+  std::uint64_t state = 5;
+  for (Measurement& row : rows) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    const double noise = static_cast<double>(state >> 40) / 16777216.0 - 0.5;
+    row.latency *= row.gpu == "A100-SXM-80GB" ? 1 + 1.2 * noise : 1 + 0.06 * noise;
+  }
+  const Weights weights = train_all(rows, quick(), {});
+  const FamilyModel& model = weights.models[0];
+  const auto own = [&](const char* name, const char* kernel_source) {
+    const Gpu& card = *built_in_gpu(name);
+    Context context;
+    context.engine = Launcher::vllm, context.kernel_source = KernelSource::named(kernel_source);
+    const Kernel kernel{Gemm{512, 4096, 4096}, *format_from("bf16")};
+    const auto planned = plan(kernel, card, context);
+    const LearnedInput input =
+        learned_input(kernel, *planned, estimate(*planned, card, context, Method::analytic), card, context);
+    const Width width = learned_time(model, input, standing_of(model, context, card)).own;
+    return width.down + width.up;
+  };
+  EXPECT_LT(own("H20", "linear"), 0.2);
+  EXPECT_GT(own("B200", "linear"), 0.3);
+  EXPECT_GT(own("H20", "unheard_of"), 0.3) << "a kernel that no sibling has shown";
+}
+
 // A family trained again is no longer trained on what it was before: its old rows must not be counted.
 TEST(Train, UpdatingCountsTheRowsOfTheModelsThatAreThere) {
   FamilyModel old, other, fresh;
@@ -124,7 +152,8 @@ TEST(Train, RefittingForUnseenCardsGrowsNoForest) {
   const auto rows = planted_rows();
   const Weights trained = train_all(rows, quick(), {});
   Weights bare = trained;
-  for (FamilyModel& model : bare.models) model.carry.clear(), model.unseen_spread = model.seen_spread;
+  for (FamilyModel& model : bare.models)
+    model.carry.clear(), model.sibling_spread = model.unseen_spread = model.seen_spread;
   EXPECT_NE(to_bytes(bare), to_bytes(trained));
   EXPECT_EQ(to_bytes(refitted_for_unseen(bare, rows, quick(), {})), to_bytes(trained));
   EXPECT_EQ(to_bytes(refitted_for_unseen(bare, {}, quick(), {})), to_bytes(bare)) << "no rows, nothing to fit";

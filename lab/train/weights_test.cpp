@@ -38,6 +38,7 @@ Weights small_weights() {
   model.general = model.ceiling = model.cards["H100-SXM"] = small_forest();
   model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
   model.unseen_spread = {Forest::constant(kFeatureCount, -0.3f), Forest::constant(kFeatureCount, 0.3f)};
+  model.sibling_spread = {Forest::constant(kFeatureCount, -0.2f), Forest::constant(kFeatureCount, 0.2f)};
   model.trained_on["test"] = 200;
   Weights weights;
   weights.models.push_back(model);
@@ -68,6 +69,8 @@ TEST(Weights, RoundTrip) {
   EXPECT_FLOAT_EQ(model->carry.at("nvidia").near, 0.75f);
   EXPECT_FLOAT_EQ(model->carry.at("nvidia").far, 0.5f);
   EXPECT_FLOAT_EQ(model->seen_spread.low.base(), -0.1f);
+  EXPECT_FLOAT_EQ(model->sibling_spread.high.base(), 0.2f);
+  EXPECT_FLOAT_EQ(model->unseen_spread.low.base(), -0.3f);
   const std::vector<float> row(kFeatureCount, 3.0f);
   EXPECT_NEAR(model->general.predict(row), before.models[0].general.predict(row), 1e-3);
   EXPECT_NEAR(model->cards.at("H100-SXM").predict(row), before.models[0].cards.at("H100-SXM").predict(row), 1e-3);
@@ -94,13 +97,48 @@ TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
   EXPECT_THAT(refusal("PK\x03\x04 something else entirely, of some length"), HasSubstr("is no Tilecast weight file"));
   EXPECT_THAT(refusal(std::string_view(good).substr(0, good.size() - 5)), HasSubstr("is truncated"));
   std::string newer = good;
-  newer[8] = 10;
-  EXPECT_THAT(refusal(newer), HasSubstr("has format version 10, this program reads 9"));
+  newer[8] = 11;
+  EXPECT_THAT(refusal(newer), HasSubstr("has format version 11, this program reads 10"));
   for (const std::size_t at : {good.size() / 2, good.size() - 1}) {
     std::string damaged = good;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
     EXPECT_THAT(refusal(damaged), HasSubstr("is damaged"));
   }
+}
+
+// As version 9 wrote a model: the forests of siblings' spread are not there.
+std::string without_sibling_spread(const std::string& bytes) {
+  const auto plain = unpack(bytes, "tilecast", "w.bin");
+  const std::size_t at = plain->find("TILECAST");
+  std::string model = *unpack(std::string_view(*plain).substr(at), "model", "w.bin");
+  PackWriter forests;
+  for (const float base : {-0.2f, 0.2f}) {
+    forests.count(kFeatureCount);
+    for (int f = 0; f < kFeatureCount; ++f) forests.count(0);
+    forests.number(base);
+    forests.count(0);
+  }
+  model.erase(model.find(forests.bytes()), forests.bytes().size());
+  const auto packed = [](std::string_view method, std::string_view payload) {
+    PackWriter writer;
+    for (const char c : payload) writer.number(c);
+    std::string file = pack(method, writer);
+    file[8] = 9;
+    return file;
+  };
+  PackWriter entry;
+  entry.view(packed("model", model));
+  return packed("tilecast", plain->substr(0, at - sizeof(std::uint64_t)) + entry.bytes());
+}
+
+TEST(Weights, FilesOfVersion9HaveOneSpreadForUnseenCards) {
+  const auto weights = weights_from_bytes(without_sibling_spread(to_bytes(small_weights())), "w.bin");
+  ASSERT_TRUE(weights) << weights.error().line();
+  const FamilyModel& model = weights->models.at(0);
+  EXPECT_FLOAT_EQ(model.unseen_spread.high.base(), 0.3f);
+  EXPECT_FLOAT_EQ(model.sibling_spread.high.base(), 0.3f);
+  EXPECT_FLOAT_EQ(model.sibling_spread.low.base(), -0.3f);
+  EXPECT_FLOAT_EQ(model.cards.at("H100-SXM").base(), small_weights().models[0].cards.at("H100-SXM").base());
 }
 
 TEST(Weights, RefusesAFileOfOtherFeatures) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 #include "estimate/law_testing.h"
 #include "estimate/price.h"
 #include "estimate/shipped_weights.h"
+#include "estimate/weights.h"
 #include "kernel/attention_decode.h"
 #include "support/file.h"
 #include "support/text.h"
@@ -87,8 +89,20 @@ struct Case {
   }
 };
 
+// The weights that ship, or those of a file that is to: TILECAST_LAWS_WEIGHTS=FILE.
+const ModelSource& judged_models() {
+  static const std::unique_ptr<Weights> other = []() -> std::unique_ptr<Weights> {
+    const char* path = std::getenv("TILECAST_LAWS_WEIGHTS");
+    if (!path) return nullptr;
+    auto loaded = load_weights(path);
+    if (!loaded) throw std::runtime_error(loaded.error().line());
+    return std::make_unique<Weights>(*std::move(loaded));
+  }();
+  return other ? *other : shipped_models();
+}
+
 std::optional<Estimate> forecast(const Kernel& kernel, const Gpu& gpu, const Context& context) {
-  auto priced = price(kernel, gpu, context, Method::tilecast, &shipped_models());
+  auto priced = price(kernel, gpu, context, Method::tilecast, &judged_models());
   return priced ? std::optional(std::move(priced->estimate)) : std::nullopt;
 }
 

@@ -392,6 +392,11 @@ namespace {
 // A forest's answer, a logarithm over the base, with the share of what was learned that holds on the card.
 float carried(float log, float tuned, float share) { return share < 1 ? kept(tuned + log, share) - tuned : log; }
 
+const Spread& spread_for(const FamilyModel& model, const Standing& standing) {
+  if (standing.known() && !standing.guessed && !standing.domain) return model.seen_spread;
+  return standing.has_sibling() && !standing.guessed ? model.sibling_spread : model.unseen_spread;
+}
+
 }  // namespace
 
 LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, const Standing& standing, Wanted wanted) {
@@ -404,8 +409,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, co
     const LearnedTime alike = with_host({time, time, time, time}, given, standing);
     return standing.calibration ? calibrated(alike, input, standing) : alike;
   }
-  const bool well_known = standing.known() && !standing.guessed && !standing.domain;
-  const Spread& spread = well_known ? model.seen_spread : model.unseen_spread;
+  const Spread& spread = spread_for(model, standing);
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);

@@ -57,7 +57,8 @@ struct FamilyModel {
   std::map<std::string, Forest, std::less<>> siblings;  // by architecture_key, or kin_key
   std::map<std::string, Forest, std::less<>> cards;     // by GPU name
   std::map<std::string, Carry, std::less<>> carry;      // by vendor: how much of all this unseen cards keep
-  Spread unseen_spread, seen_spread;
+  // For cards that were measured, for those whose architecture was, and for all others.
+  Spread seen_spread, sibling_spread, unseen_spread;
   Forest ceiling;  // log of the time a well-tuned kernel reaches, over the tuned time
 };
 
@@ -103,6 +104,8 @@ struct Standing {
   bool kernel_known = false;  // this kernel, or the one standing in for it, was trained on
   // The card was trained on, so its own forest may be used.
   bool known() const { return card_index >= 0; }
+  // The card was not measured, but a card of its architecture was, with this kernel.
+  bool has_sibling() const { return card_index == kSiblingSeen && kernel_known; }
   const Forest* forest = nullptr;  // the model's forest for this card
   float share = 1;                 // share of what was learned that holds on it; less than 1 only on unseen cards
   // The range of that forest, if it is the card's own and has seen few rows: too few to apply to other sizes, or to

@@ -129,7 +129,7 @@ TEST(Carried, BetweenThePhysicsAndWhatWasLearned) {
   model.sources["nvidia"].tuning.log_factors.fill(0.1f);
   model.sources["nvidia/mma"] = model.sources["nvidia"];
   model.general = model.ceiling = Forest::constant(kFeatureCount, 0.1f);
-  model.unseen_spread =
+  model.unseen_spread = model.sibling_spread =
       model.seen_spread = {Forest::constant(kFeatureCount, -0.1f), Forest::constant(kFeatureCount, 0.1f)};
   model.seen["A100-SXM-80GB"] = 100;
   const Gpu& card = *built_in_gpu("L40S");

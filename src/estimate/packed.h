@@ -83,10 +83,10 @@ std::string pack(std::string_view method, const PackWriter& payload, int level =
 
 // 1 did not name its method, 2 had no tunings, 3 had one forest for all seen cards, 4 packed all models together, 5 did
 // not name the features of Tilecast's forests, 6 did not say which floors are a host's, 7 had one host floor that was
-// added to every kernel, 8 gave unseen cards everything that was learned. Files of the other methods are the same from
-// 5 on.
-inline constexpr std::uint32_t kPackVersion = 9, kPackVersionWithoutCarry = 8, kPackVersionOfOneFloor = 7,
-                               kPackVersionWithoutHosts = 6, kPackVersionOfUnnamed = 5;
+// added to every kernel, 8 gave unseen cards everything that was learned, 9 had one spread for all unseen cards. Files
+// of the other methods are the same from 5 on.
+inline constexpr std::uint32_t kPackVersion = 10, kPackVersionOfOneUnseenSpread = 9, kPackVersionWithoutCarry = 8,
+                               kPackVersionOfOneFloor = 7, kPackVersionWithoutHosts = 6, kPackVersionOfUnnamed = 5;
 // Zero: not one of our files.
 std::uint32_t pack_version(std::string_view bytes);
 

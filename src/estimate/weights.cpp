@@ -57,8 +57,9 @@ Forest read_forest(PackReader& in) {
 
 template <class Model>
 auto forests_of(Model& model) {
-  return std::array{&model.general,         &model.unseen_spread.low, &model.unseen_spread.high,
-                    &model.seen_spread.low, &model.seen_spread.high,  &model.ceiling};
+  return std::array{
+      &model.general,          &model.unseen_spread.low, &model.unseen_spread.high, &model.seen_spread.low,
+      &model.seen_spread.high, &model.ceiling,           &model.sibling_spread.low, &model.sibling_spread.high};
 }
 
 void write_model(PackWriter& out, const FamilyModel& model) {
@@ -114,7 +115,11 @@ FamilyModel read_model(PackReader& in, std::uint32_t version) {
       if (!(share >= 0 && share <= 1)) in.spoil();
   }
   model.seen = in.counts();
-  for (Forest* forest : forests_of(model)) *forest = read_forest(in);
+  const bool siblings_apart = version > kPackVersionOfOneUnseenSpread;
+  for (Forest* forest : forests_of(model))
+    if (siblings_apart || (forest != &model.sibling_spread.low && forest != &model.sibling_spread.high))
+      *forest = read_forest(in);
+  if (!siblings_apart) model.sibling_spread = model.unseen_spread;
   for (auto* group : {&model.siblings, &model.cards})
     for (std::size_t i = 0, n = in.count(1000); i < n && !in.bad(); ++i) {
       Forest& forest = (*group)[in.text()];
