@@ -29,21 +29,19 @@ std::string deployments(const ServingPlan& p) {
   for (std::size_t i = 0; i < p.finalists.size(); ++i) {
     const PlannedServing& d = p.finalists[i];
     const ServingMetrics& m = *d.simulated;
-    out += plan_row(
-        {p.best == i ? "best"
-         : d.meets   ? ""
-                     : "misses",
-         fmt::format("{} × {}", d.gpus, d.gpu), spread_words(d),
-         d.usd_per_hour ? text_of_usd(*d.usd_per_hour).substr(1) : "–",
-         d.usd_per_million_tokens ? text_of_usd(*d.usd_per_million_tokens).substr(1) : "–",
-         fmt::format("{:.3g}", d.in_flight > 0 ? m.request_throughput : d.rate),
-         text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
-         d.chance ? percent(*d.chance) : "–", fmt::format("{:.0f}", d.tokens_per_gpu),
-         fmt::format("{:.0f}", d.tokens_per_user), fmt::format("{:.0f}", d.concurrency),
-         fmt::format("{:.0f} + {:.0f}", in_gibibytes(d.pool.memory.weights), in_gibibytes(d.pool.memory.cache)),
-         m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
-         std::string(name_of(d.seen))},
-        "td", 3);
+    out += plan_row({p.best == i ? "best"
+                     : d.meets   ? ""
+                                 : "misses",
+                     fmt::format("{} × {}", d.gpus, d.gpu), spread_words(d),
+                     d.usd_per_hour ? text_of_usd(*d.usd_per_hour).substr(1) : "–",
+                     d.usd_per_million_tokens ? text_of_usd(*d.usd_per_million_tokens).substr(1) : "–",
+                     fmt::format("{:.3g}", d.in_flight > 0 ? m.request_throughput : d.rate),
+                     text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
+                     d.chance ? percent(*d.chance) : "–", fmt::format("{:.0f}", d.tokens_per_gpu),
+                     fmt::format("{:.0f}", d.tokens_per_user), fmt::format("{:.0f}", d.concurrency), memory_words(d),
+                     m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
+                     std::string(name_of(d.seen))},
+                    "td", 3);
   }
   return out + "</table>\n";
 }

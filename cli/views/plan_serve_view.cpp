@@ -78,9 +78,8 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
              text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
              p.any_objective() ? percent(d.margin) : "–", d.chance ? percent(*d.chance) : "–",
              fmt::format("{:.0f}", d.tokens_per_gpu), fmt::format("{:.0f}", d.tokens_per_user),
-             fmt::format("{:.0f}", d.concurrency),
-             fmt::format("{:.0f} + {:.0f} GiB", in_gibibytes(d.pool.memory.weights), in_gibibytes(d.pool.memory.cache)),
-             percent(m.cache_peak), seen_text(name_of(d.seen))})
+             fmt::format("{:.0f}", d.concurrency), memory_words(d) + " GiB", percent(m.cache_peak),
+             seen_text(name_of(d.seen))})
       cells.push_back(std::move(cell));
     table.add(cells);
   }
@@ -233,6 +232,13 @@ std::string plan_load_text(const PlanServeQuery& q, const ServingPlan& p) {
 
 std::string spread_words(const PlannedServing& d) {
   return fmt::format("{}, {}, {}", name_of(d.engine), formats_text(d), spread_text(d));
+}
+
+std::string memory_words(const PlannedServing& d) {
+  const auto of = [](const ServingPool& p) {
+    return fmt::format("{:.0f} + {:.0f}", in_gibibytes(p.memory.weights), in_gibibytes(p.memory.cache));
+  };
+  return d.prefill ? of(*d.prefill) + "; " + of(d.pool) : of(d.pool);
 }
 
 Error no_deployment(const PlanServeQuery& q, const ServingPlan& p) {

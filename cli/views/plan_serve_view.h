@@ -21,5 +21,7 @@ std::string plan_serve_html(const PlanServeQuery& query, const ServingPlan& plan
 
 // "vllm, fp8, cache fp8, tp 2 × 3"
 std::string spread_words(const PlannedServing& planned);
+// Weights and cache of each GPU in GiB, of prompts' before answers' where they are apart: "158 + 10; 94 + 58"
+std::string memory_words(const PlannedServing& planned);
 
 }  // namespace tilecast

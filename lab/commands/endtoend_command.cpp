@@ -123,13 +123,9 @@ Results judge_runs(const EndToEndCommand& command, const SourceMapping& source, 
   }
   return judge_read(source, read, weights, judge_serving);
 }
-// Lengths of recorded requests come from the other table, whose data is the same (ShareGPT).
 Results judge_gpustack(const EndToEndCommand& command, const ModelSource& weights) {
-  const auto recorded = llmservingsim_cases(file_of(kLlmservingsimSource, command.data));
-  if (!recorded) return recorded.error();
-  if (recorded->cases.empty()) return nothing_judged(kLlmservingsimSource, recorded->left_out);
   return judge_runs(command, kGpustackSource,
-                    gpustack_cases(file_of(kGpustackSource, command.data), recorded->cases.front().requests), weights);
+                    gpustack_cases(file_of(kGpustackSource, command.data), sharegpt_lengths()), weights);
 }
 
 struct JudgedSource {

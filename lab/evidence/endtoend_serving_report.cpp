@@ -5,6 +5,7 @@
 
 #include "lab/evidence/endtoend_report_parts.h"
 #include "lab/evidence/serving_halves.h"
+#include "support/statistics.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -38,20 +39,47 @@ std::string quantity_of(const EndToEndResult& r) {
   return r.quantity == "ttft" ? r.measured < 10 ? "ttft, under 10 s" : "ttft, 10 s and more" : r.quantity;
 }
 
+// How many requests decode at once, measured beside forecast: whether it is the steps that are off, or how many share
+// them. Runs follow one another, three figures each.
+std::string running_table(const Results& all) {
+  std::map<Words, std::pair<std::vector<double>, std::vector<double>>> groups;
+  for (std::size_t i = 0; i + 2 < all.size(); ++i) {
+    const EndToEndResult &rate = all[i], &token = all[i + 1];
+    if (rate.quantity != "throughput" || token.quantity != "tpot") continue;
+    auto& [measured, forecast] = groups[{token.label.model, token.label.gpu, token.label.engine}];
+    measured.push_back(rate.measured * token.measured), forecast.push_back(rate.forecast * token.forecast);
+  }
+  Table table({"model", "GPU", "engine"}, {"runs", "in decode, measured", "forecast"});
+  for (auto& [group, of] : groups) {
+    Words cells = group;
+    cells.push_back(fmt::format("{}", of.first.size()));
+    cells.push_back(fmt::format("{:.0f}", median(of.first))), cells.push_back(fmt::format("{:.0f}", median(of.second)));
+    table.add(cells);
+  }
+  return table.markdown() + "\n";
+}
+
 std::string gpustack_report(const Results& all, const Results& left_out) {
   if (all.empty()) return {};
   Table declined({"declined"}, {"runs"});
   for (const EndToEndResult& r : left_out) declined.add({r.label.detail, fmt::format("{:.0f}", r.measured)});
   return "### Serving on A100s and H100s (GPUStack's performance lab)\n\n"
-         "Runs of `vllm bench serve` without speculation, parallelism as the serve command says; lengths drawn from "
-         "the "
-         "recorded requests of the table above and scaled to a run's means, equal ones for random data. What a request "
-         "in a step costs the host there (150 us) was chosen on Qwen3-14B. On its machine with one or two H100s long "
-         "prompts take 1.7 times as long as on others, whatever the engine, while single answers do not; its machine "
-         "with eight H100s and other tables' H100s agree with the forecast. Why is not known: forecasts of that "
-         "machine "
-         "hold its cards to 350 W, the nearest of 350, 450 and 700 W on the half of the groups that choices are made "
-         "on.\n\n" +
+         "Runs of `vllm bench serve` without speculation, parallelism as the serve command says, all requests at once. "
+         "ShareGPT's lengths are gamma distributions within that client's bounds, scaled to a run's means (random data "
+         "has equal ones): its many short answers wait for other prompts between two tokens, and a mean over requests "
+         "weighs them like long ones. The shape of answers was chosen on the half of the groups that choices are made "
+         "on, what a request in a step costs the host there (150 us) on Qwen3-14B. On its machine with one or two "
+         "H100s "
+         "long prompts take 1.7 times as long as on others, whatever the engine, while single answers do not; its "
+         "machine with eight H100s and other tables' H100s agree with the forecast. Why is not known: forecasts of "
+         "that "
+         "machine hold its cards to 350 W, the nearest of 350, 450 and 700 W on the half of the groups that choices "
+         "are "
+         "made on. gpt-oss-120b on one card of 80 GB is short of cache: its experts lie padded, and what is left "
+         "differs "
+         "between releases of the engine by more than it holds. Requests in decode (tokens a second times the time of "
+         "one) say which: below.\n\n" +
+         running_table(all) +
          table_by(
              {"quantity"}, all, [](const EndToEndResult& r) { return Words{quantity_of(r)}; }, nullptr) +
          table_by(

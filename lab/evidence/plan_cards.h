@@ -33,6 +33,7 @@ struct CardRow {
 Result<std::vector<CardRow>> card_rows(const std::string& table, bool all_lengths = false);
 void plan_cards(std::vector<CardRow>& rows, const ModelSource& weights);
 
-std::string card_report(const std::vector<CardRow>& rows);
+// `all_lengths`: rows as measured at every length, to set two cards of one chip beside each other.
+std::string card_report(const std::vector<CardRow>& rows, const std::vector<CardRow>& all_lengths = {});
 
 }  // namespace tilecast

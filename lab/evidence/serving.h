@@ -51,6 +51,9 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
 // vLLM, request by request (e2e/llmservingsim_vllm_bench_requests.csv.gz): one run for each card, model and format.
 Result<ServingCases> llmservingsim_cases(const std::string& path);
 
+// Lengths as `vllm bench serve --dataset-name sharegpt` draws them: many short answers, few long ones.
+std::vector<Request> sharegpt_lengths();
+
 // GPUStack's performance lab (e2e/gpustack_performance_lab.csv.gz): runs of `vllm bench serve` against vLLM, SGLang and
 // TensorRT-LLM, without speculation. Lengths are drawn from `lengths` and scaled to a run's means;
 // random data has equal ones.
@@ -63,6 +66,9 @@ Result<ServingCases> silicon_cases(const std::string& path);
 // InferenceX's own runs (inferencemax/serving.csv.gz): vLLM with gpt-oss on H200, SGLang with DeepSeek-R1 on B200,
 // H200, MI300X and MI325X. Runs of one configuration are one case, whose figures are medians.
 Result<ServingCases> inferencex_cases(const std::string& path);
+
+// The limits of a step that `trtllm-bench` finds for prompts and answers of these lengths.
+void set_bench_limits(DeploymentOptions& deployment, Count input, Count output);
 
 // TensorRT-LLM's performance overview (e2e/trtllm_perf_overview.csv.gz): what servers of one model reach where requests
 // never end. One in so many of its configurations, by a hash of their names, each with its newest release.

@@ -2,18 +2,23 @@
 // end wait for (`trtllm-bench throughput`).
 //
 // A configuration is one case, with the figure of the newest release that has it: it is nearest to the one that is
-// simulated. Up to 0.18 it ran engines built by TensorRT, since then PyTorch's. Neither the limits of a step nor the
-// graphs are said: those of the release that is simulated are taken, and a step that holds two prompts where one would
-// fill it.
+// simulated. Up to 0.18 it ran engines built by TensorRT; their limits are not said: those of the release that is
+// simulated are taken, and a step that holds two prompts where one would fill it. Since then it runs PyTorch's, by
+// commands that its pages state (docs/source/developer-guide/perf-overview.md): how many requests, all at once, the
+// attention of experts' models data parallel, and limits that the benchmark finds for itself
+// (tensorrt_llm/bench/build/tuning.py).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "engine/memory.h"
 #include "lab/evidence/endtoend_columns.h"
 #include "lab/evidence/serving.h"
 #include "serve/plan.h"
 #include "serve/workload.h"
+#include "support/arithmetic.h"
 #include "support/random.h"
 
 namespace tilecast {
@@ -93,14 +98,71 @@ Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
   return unknown_name("format", row["precision"]);
 }
 
-// Enough that their beginning and end weigh little.
-Result<std::vector<Request>> requests_of(Count input, Count output) {
+// Whether the pages of the row's release say how it was run.
+bool stated(const TableRow& row) { return release_of(row) >= std::pair<Count, Count>{0, 19}; }
+
+// Of the pages' table; elsewhere enough that their beginning and end weigh little.
+Count requests_for(const TableRow& row) {
+  struct Stated {
+    Count input, output, requests;
+  };
+  constexpr std::array<Stated, 15> kStated = {{{128, 128, 30000},
+                                               {128, 2048, 3000},
+                                               {128, 4096, 1500},
+                                               {500, 2000, 3000},
+                                               {1000, 1000, 3000},
+                                               {1000, 2000, 1500},
+                                               {1024, 1024, 3000},
+                                               {1024, 2048, 1500},
+                                               {1024, 8192, 1500},
+                                               {1024, 32768, 1000},
+                                               {2048, 128, 3000},
+                                               {2048, 2048, 1500},
+                                               {5000, 500, 1500},
+                                               {8192, 1024, 1500},
+                                               {20000, 2000, 1000}}};
+  const Count input = row.count("isl"), output = row.count("osl");
+  if (stated(row))
+    for (const Stated& s : kStated)
+      if (s.input == input && s.output == output) return s.requests;
   constexpr Count kTokens = 4'000'000, kFewest = 1000, kMost = 8000;
+  return std::clamp(kTokens / (input + output), kFewest, kMost);
+}
+
+Result<std::vector<Request>> requests_of(const TableRow& row) {
   WorkloadOptions w;
-  w.requests = std::clamp(kTokens / (input + output), kFewest, kMost);
-  w.input.mean = input, w.output.mean = output;
+  w.requests = requests_for(row);
+  w.input.mean = row.count("isl"), w.output.mean = row.count("osl");
   return generate(w);
 }
+
+Count in_steps(double value, Count step) { return step * static_cast<Count>(std::ceil(value / real(step))); }
+
+}  // namespace
+}  // namespace overview
+
+// tensorrt_llm/bench/build/tuning.py, calc_engine_setting and finetune_setting: as many sequences as the memory beside
+// the weights holds keys of, as many tokens as bring in as many prompts as end. A prompt longer than that would not be
+// admitted at all; the benchmark's own limit then is the prompt (`--max_num_tokens` of its pages' commands is not
+// said).
+void set_bench_limits(DeploymentOptions& d, Count input, Count output) {
+  const Count gpus = d.spread ? d.spread->layout.ranks() : 1;
+  const double weights = real(parameters(d.model)) * d.engine.precision.linear.weight_bits / 8;
+  const double room = 0.95 * (real(gpus) * in_bytes(d.gpu.dram.size) - weights);
+  const double a_request = in_bytes(cache_bytes(cache_need(d.model), input + output, d.engine.precision));
+  const double sequences = std::min(room / a_request, 4096.0);
+  const double tokens = std::min(sequences * (1 + real(input) / real(output)), 32768.0);
+  d.max_sequences = sequences < 256    ? std::max<Count>(64, overview::in_steps(sequences, 32))
+                    : sequences < 1024 ? overview::in_steps(sequences, 128)
+                                       : overview::in_steps(sequences, 256);
+  d.max_tokens = tokens < 4096   ? std::max<Count>(2048, overview::in_steps(tokens, 256))
+                 : tokens < 8192 ? overview::in_steps(tokens, 512)
+                                 : overview::in_steps(tokens, 1024);
+  d.max_tokens = std::max(d.max_tokens, input);
+}
+
+namespace overview {
+namespace {
 
 Result<ServingCase> case_of(const TableRow& row) {
   auto on = served_on(kOverviewSource, row, "engine");
@@ -119,8 +181,13 @@ Result<ServingCase> case_of(const TableRow& row) {
     d.spread = RankSpread{RankLayout{.tp = static_cast<int>(tp), .expert_tp = static_cast<int>(tp)}, *on->cluster};
   d.reuse = false;
   constexpr Count kStep = 8192;
-  if (2 * input > kStep) d.max_tokens = 2 * input;
-  auto requests = requests_of(input, output);
+  if (stated(row)) set_bench_limits(d, input, output);
+  // moe_config.backend is CUTLASS, said of some models and the default of the others.
+  if (stated(row) && d.gpu.tensor_generation() == TensorGeneration::tcgen05 &&
+      d.engine.precision.experts.id == FormatId::nvfp4)
+    d.experts_kernel = KernelSource::moe_torch_flow;
+  else if (2 * input > kStep) d.max_tokens = 2 * input;
+  auto requests = requests_of(row);
   if (!requests) return std::move(requests).error();
   one.requests = *std::move(requests);
   const bool each = row["metric"] == "output_throughput_per_gpu";

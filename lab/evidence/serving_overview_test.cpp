@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpu/registry.h"
 #include "lab/evidence/serving.h"
+#include "model/library.h"
 #include "support/test_files.h"
 
 namespace tilecast {
@@ -38,16 +40,47 @@ TEST(OverviewCases, TheNewestReleaseOfAConfigurationIsTheCase) {
   EXPECT_EQ(read->left_out.at("an older release"), 2);
   const ServingCase& long_prompts = read->cases[0];
   EXPECT_EQ(long_prompts.label.gpu, "B200");
-  EXPECT_EQ(long_prompts.deployment.max_tokens, 40000);  // two prompts
-  EXPECT_EQ(long_prompts.requests.size(), 1000u);
+  EXPECT_EQ(long_prompts.requests.size(), 1000u);  // as its pages say
   const ServingCase& one = read->cases[1];
   EXPECT_EQ(one.label.gpu, "H100-SXM");
   EXPECT_DOUBLE_EQ(one.measured.at("throughput"), 5000);
-  EXPECT_EQ(one.requests.size(), 2000u);  // four million tokens
+  EXPECT_EQ(one.requests.size(), 3000u);
   ASSERT_TRUE(one.deployment.spread);
   EXPECT_EQ(one.deployment.spread->layout.tp, 2);
   EXPECT_EQ(one.deployment.engine.precision.cache, CacheType::fp8);
-  EXPECT_EQ(one.deployment.max_tokens, 0);  // the engine's own
+}
+
+// Of releases whose pages do not say how they were run, the engine's own limits, or two prompts.
+TEST(OverviewCases, OlderReleasesHaveTheEnginesLimits) {
+  const TestFolder folder;
+  const auto read = overview_cases(
+      folder.plain("o.csv",
+                   kOverviewHead +
+                       overview_row("H100", 1, "LLaMA v3 8B", "FP8", "0.14.0", "1000,1000", "output_throughput", "9") +
+                       overview_row("H100", 1, "LLaMA v3 8B", "FP8", "0.14.0", "20000,2000", "output_throughput", "9")),
+      1);
+  ASSERT_TRUE(read) << read.error().line();
+  ASSERT_EQ(read->cases.size(), 2u);
+  EXPECT_EQ(read->cases[0].deployment.max_tokens, 0);
+  EXPECT_EQ(read->cases[0].requests.size(), 2000u);  // four million tokens
+  EXPECT_EQ(read->cases[1].deployment.max_tokens, 40000);
+}
+
+// By hand: 80 GiB less 8.03e9 bytes of weights, 0.95 of it, in requests of 2000 tokens of 65,536 bytes.
+TEST(OverviewCases, LimitsAreThoseThatTheBenchmarkFinds) {
+  DeploymentOptions d;
+  d.model = *find_model("Llama-3.1-8B");
+  d.gpu = *load_gpu("H100-SXM");
+  d.engine.kind = EngineKind::trtllm, d.engine.precision = *precision_from("fp8", "fp8");
+  set_bench_limits(d, 1000, 1000);  // 564 requests
+  EXPECT_EQ(d.max_sequences, 640);
+  EXPECT_EQ(d.max_tokens, 2048);
+  set_bench_limits(d, 2048, 128);  // 518 requests, 8810 tokens
+  EXPECT_EQ(d.max_sequences, 640);
+  EXPECT_EQ(d.max_tokens, 9216);
+  set_bench_limits(d, 20000, 2000);  // 51
+  EXPECT_EQ(d.max_sequences, 64);
+  EXPECT_EQ(d.max_tokens, 20000);  // a prompt at least
 }
 
 TEST(OverviewCases, RowsThatSayTooLittleAreCounted) {

@@ -69,10 +69,17 @@ std::string format_of(const std::string& mode, const ModelSpec& model) {
   return mode;
 }
 
+// Quantised checkpoints ask for a cache in fp8. InferenceX's scripts give vLLM that flag (--kv-cache-dtype) on
+// Blackwell alone, and without it vLLM of 2025 keeps keys and values in bf16.
+bool keeps_fp8(const TableRow& row) {
+  const bool blackwell = row["system"].starts_with("b200") || row["system"].starts_with("gb200");
+  if (of_inference_max(row) && row["backend"] == "vllm" && !blackwell) return false;
+  return !row["gemm_quant_mode"].empty();
+}
+
 Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
   const std::string linear = format_of(row["gemm_quant_mode"], model);
-  const bool small = !row["gemm_quant_mode"].empty();
-  auto p = precision_from(linear, small ? "fp8" : "");
+  auto p = precision_from(linear, keeps_fp8(row) ? "fp8" : "");
   if (!p) return p;
   auto experts = precision_from(format_of(row["moe_quant_mode"], model));
   if (!experts) return experts;

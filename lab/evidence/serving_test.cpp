@@ -150,6 +150,24 @@ TEST(ServingCasesTest, ReadsServingPoints) {
   EXPECT_EQ(cases->left_out.at("tp above 8: tp x ep artefacts"), 1);
 }
 
+// InferenceX's scripts ask vLLM for a cache in fp8 on Blackwell alone.
+TEST(ServingCasesTest, TheCacheIsWhatTheScriptsAskFor) {
+  const TestFolder folder;
+  const auto row = [](const char* engine, const char* system) {
+    return std::string(engine) + ",meta-llama/Llama-3.1-70B," + system + ",fp8,agg,1024,1024,fp8,fp8,8";
+  };
+  const auto cases = silicon_cases(
+      folder.plain("s.csv", kPoints + point("csv", row("vllm", "h100_sxm"), "4,1,,1,1", "400,15") +
+                                point("csv", row("vllm", "b200_sxm"), "4,1,,1,1", "400,15") +
+                                point("csv", row("trtllm", "h100_sxm"), "4,1,,1,1", "400,15") +
+                                point("aic-auto-gap-analysis", row("vllm", "h100_sxm"), "4,1,0,1,1", "400,15")));
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 4u);
+  EXPECT_NE(cases->cases[0].deployment.engine.precision.cache, CacheType::fp8);
+  for (const std::size_t i : {1u, 2u, 3u})
+    EXPECT_EQ(cases->cases[i].deployment.engine.precision.cache, CacheType::fp8) << i;
+}
+
 // InferenceX' images and days say whether DeepSeek's next-token layers proposed tokens.
 TEST(ServingCasesTest, DraftsByTheImage) {
   const TestFolder folder;

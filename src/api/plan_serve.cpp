@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "api/chosen_method.h"
 #include "api/declare.h"
@@ -211,6 +212,8 @@ class Described {
  public:
   Described(const PlanServeQuery& asked, const ServeQuery& query)
       : query_(query), checkpoint_(checkpoint_of(asked.model, query.model)) {
+    if (const auto entry = find_entry(query.model.name); entry && entry->name == query.model.name)
+      published_ = entry->checkpoints;
     if (asked.drafts.model.empty()) return;
     const auto draft = find_model(asked.drafts.model);
     draft_checkpoint_ = draft ? checkpoint_of(asked.drafts.model, *draft) : asked.drafts.model;
@@ -317,7 +320,9 @@ class Described {
     l.dtype = s.formats.dtype, l.kv_dtype = s.formats.kv_dtype;
     l.quantised = !model.quantization.empty();
     l.too_wide = s.budget.weights * kWidened > s.budget.visible;
-    l.amd = offer.gpu.vendor == Vendor::amd;
+    l.gpu = offer.gpu.name, l.amd = offer.gpu.vendor == Vendor::amd;
+    // NVIDIA's own; whether they load on AMD's cards nobody says.
+    if (const auto found = published_.find(l.dtype); found != published_.end() && !l.amd) l.checkpoint = found->second;
     l.layout = s.layout, l.copies = pool.copies;
     l.gpus_per_node = offer.cluster ? offer.cluster->gpus_per_node : 1;
     l.limits = s.pool.limits;
@@ -329,6 +334,12 @@ class Described {
     if (l.context_limit == 0 && model.max_context > held) l.context_limit = held;
     const DeploymentOptions options = options_of(query_, s);
     l.features = features(s);
+    // python/sglang/srt/server_args.py of late 2025 refuses Llama 4 without one of these.
+    if (s.engine == EngineKind::sglang && model.architecture.starts_with("Llama4"))
+      l.attention = l.amd                                                        ? "aiter"
+                    : offer.gpu.tensor_generation() == TensorGeneration::tcgen05 ? "trtllm_mha"
+                    : offer.gpu.tensor_generation() == TensorGeneration::wgmma   ? "fa3"
+                                                                                 : "triton";
     l.path_flags = path_flags(options.engine.precision, has_experts(model), offer.gpu, s.engine);
     l.role = role;
     return l;
@@ -352,6 +363,9 @@ class Described {
     DeploymentLaunch l;
     if (d.prefill) l.pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
     else l.pools = {launch(d.pool, ServerRole::whole)};
+    // One model for all of them.
+    const bool wide = std::any_of(l.pools.begin(), l.pools.end(), [](const LaunchOptions& o) { return o.too_wide; });
+    for (LaunchOptions& o : l.pools) o.too_wide = wide;
     const WorkloadOptions w = query_.workload_at(d.rate);
     l.bench = {w.input,    w.output,        d.rate, d.in_flight, w.requests,
                w.prefixes, w.prefix_tokens, w.seed, query_.slo,  w.burstiness};
@@ -386,7 +400,7 @@ class Described {
       if (d.fast && d.slow) text += fmt::format(" ({:.4g} to {:.4g})", ms(*d.fast), ms(*d.slow));
       return text;
     };
-    lines.push_back(fmt::format("Forecast, with its 80 % interval: {}, {}; {:.4g} output tokens/s a GPU.",
+    lines.push_back(fmt::format("Forecast, with its 80 % interval: {}, {}; {:.0f} output tokens/s a GPU.",
                                 figure("TTFT", &ServingMetrics::ttft), figure("TPOT", &ServingMetrics::tpot),
                                 planned.tokens_per_gpu));
     if (planned.chance) lines.push_back(fmt::format("Chance of meeting the SLO: {:.0f} %.", 100 * *planned.chance));
@@ -395,6 +409,7 @@ class Described {
 
   const ServeQuery& query_;
   std::string checkpoint_, draft_checkpoint_;
+  std::map<std::string, std::string> published_;
 };
 
 // A best plan on a card that nobody measured is worth a second look at the best on one that somebody did. Finalists

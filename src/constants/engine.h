@@ -237,6 +237,18 @@ inline constexpr Number kSglangPerGraph{"memory.sglang_per_graph", 2.0, "MiB", p
                                         sources::kSglangArgs};
 inline constexpr Number kSglangParallel{
     "memory.sglang_parallel", 1024.0 / 8, "MiB", published, "of tensor and pipeline parallelism", sources::kSglangArgs};
+inline constexpr Number kSglangPerPadded{
+    "memory.sglang_per_padded", 3.0, "MiB", published, "of a captured batch size and rank with attention of its own",
+    sources::kSglangArgs};
+inline constexpr Number kSglangPerMany{"memory.sglang_per_many",
+                                       1.5,
+                                       "MiB",
+                                       published,
+                                       "the same beside it, where batches are captured beyond sglang_many_graphs",
+                                       sources::kSglangArgs};
+inline constexpr Number kSglangManyGraphs{
+    "memory.sglang_many_graphs", 300, "sequences", published, "captured batch size beyond which more is kept",
+    sources::kSglangArgs};
 inline constexpr Number kSglangLeast{"memory.sglang_least",           10.0 * 1024,         "MiB", published,
                                      "reserve of cards above 60 GiB", sources::kSglangArgs};
 inline constexpr Number kWorkspace{

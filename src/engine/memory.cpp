@@ -5,6 +5,7 @@
 
 #include "constants/engine.h"
 #include "constants/training.h"
+#include "engine/expert_padding.h"
 #include "engine/narrow.h"
 #include "kernel/attention_prefill.h"
 #include "kernel/cross_entropy.h"
@@ -45,7 +46,8 @@ struct OwnWeights {
   ParameterSum dense, experts;
 };
 // Frozen weights of narrow products are kept as they are multiplied.
-OwnWeights weights_of(const Graph& graph, const Precision& p, const NarrowRecipe* narrow) {
+OwnWeights weights_of(const Graph& graph, const EngineOptions& engine, const NarrowRecipe* narrow, const Gpu& gpu) {
+  const Precision& p = engine.precision;
   const double plain_bits = p.mixed == MixedPrecision::autocast ? 32 : p.activation.weight_bits;
   OwnWeights sum;
   for (const Section& section : graph.sections)
@@ -60,6 +62,8 @@ OwnWeights weights_of(const Graph& graph, const Precision& p, const NarrowRecipe
       ParameterSum& own = is_expert(op) ? sum.experts : sum.dense;
       if (narrow && op.weights.frozen && runs_narrow(op)) matrix_bits = narrow->product.weight_bits;
       if (op.weights.packed) matrix_bits = kNf4Bits;
+      if (const Moe* moe = op.shape.get_if<Moe>(); moe && p.mixed != MixedPrecision::autocast)
+        matrix_bits *= padded_experts(*moe, product_format(op, p), engine.kind, gpu);
       own.count += matrix + vector;
       if (!op.weights.frozen) own.trained += matrix + vector;
       own.bytes += (matrix * matrix_bits + vector * plain_bits) / 8;
@@ -291,7 +295,7 @@ MemoryNeed memory_need(const Graph& arranged, const Workload& workload, const En
   const Precision& p = engine.precision;
   MemoryNeed need;
   const NarrowRecipe* narrow = workload.mode == Mode::train ? narrow_recipe(training.options.precision) : nullptr;
-  const OwnWeights own = weights_of(arranged, p, narrow);
+  const OwnWeights own = weights_of(arranged, engine, narrow, gpu);
   need.weights = bytes(own.dense.bytes * shares.dense.parameters + own.experts.bytes * shares.experts.parameters);
   need.workspace = library_workspace(gpu);
   if (workload.mode == Mode::train) {

@@ -42,16 +42,17 @@ Count sglang_chunk(const Gpu& gpu) {
   const Count gib = gib_of(gpu);
   return gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
 }
-Count sglang_graph_batch(const Gpu& gpu) {
-  const Count gib = gib_of(gpu);
-  return gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
-}
 // ... and the share that weights and cache take: all but a reserve for activations, graphs and metadata, in MiB.
-double sglang_share(const Gpu& gpu, Count chunk, Count prefill_tokens) {
+double sglang_share(const Gpu& gpu, const ServingLimits& l) {
   const double all = in_mebibytes(gpu.dram.size) * visible_share(gpu);
-  const Count tokens = std::max<Count>(chunk > 0 ? chunk : prefill_tokens, 2048);
-  double reserve = kSglangReserve + kSglangPerToken * static_cast<double>(tokens) +
-                   kSglangPerGraph * static_cast<double>(sglang_graph_batch(gpu)) + kSglangParallel;
+  const Count tokens = std::max<Count>(l.chunk > 0 ? l.chunk : l.tokens, 2048);
+  const auto graphs = static_cast<double>(sglang_graph_batch(gpu, l.ranks));
+  double reserve = kSglangReserve + kSglangPerToken * static_cast<double>(tokens) + kSglangPerGraph * graphs +
+                   kSglangParallel * static_cast<double>(l.ranks);
+  if (l.attention_dp > 1) {
+    const double padded = graphs * static_cast<double>(l.attention_dp);
+    reserve += kSglangPerPadded * padded + (graphs > kSglangManyGraphs ? kSglangPerMany * padded : 0);
+  }
   if (all > 60 * 1024) reserve = std::max<double>(reserve, kSglangLeast);
   return std::round((all - reserve) / all * 1000) / 1000;
 }
@@ -73,6 +74,12 @@ ServingLimits default_limits(EngineKind engine, const Gpu& gpu) {
   return {limits.sequences, limits.tokens, 0};
 }
 
+Count sglang_graph_batch(const Gpu& gpu, Count ranks) {
+  const Count gib = gib_of(gpu);
+  const bool few = ranks < 4;
+  return gib < 20 ? 8 : gib < 35 ? (few ? 24 : 80) : gib < 60 ? (few ? 32 : 160) : gib < 160 && few ? 256 : 512;
+}
+
 Count profile_tokens(EngineKind engine, const ServingLimits& limits) {
   return engine == EngineKind::sglang && limits.chunk > 0 ? limits.chunk : limits.tokens;
 }
@@ -92,7 +99,7 @@ CacheBudget cache_budget(EngineKind engine, const Gpu& gpu, const ServingLimits&
   const auto share = [&](double otherwise) { return fraction > 0 ? fraction : otherwise; };
   if (engine == EngineKind::sglang) {
     // KV pool = share x free memory - weights; activations and graphs live in the rest.
-    b.usable = (b.visible - b.other) * share(sglang_share(gpu, limits.chunk, limits.tokens));
+    b.usable = (b.visible - b.other) * share(sglang_share(gpu, limits));
     b.cache = b.usable - b.weights;
   } else if (engine == EngineKind::trtllm) {
     // free_gpu_memory_fraction of what the loaded model and its dry run leave.

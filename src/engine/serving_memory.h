@@ -18,9 +18,14 @@ Bytes usable_memory(const Gpu& gpu, EngineKind engine);
 struct ServingLimits {
   Count sequences = 0, tokens = 0;
   Count chunk = 0;  // SGLang's chunked_prefill_size; 0 elsewhere
+  // GPUs of a server, tensor and pipeline parallel and those with attention of their own, and how many of the last:
+  // SGLang keeps memory free by them.
+  Count ranks = 1, attention_dp = 1;
 };
 // The engine's defaults.
 ServingLimits default_limits(EngineKind engine, const Gpu& gpu);
+// The largest batch that SGLang captures a graph for (cuda_graph_max_bs) on a server of so many tensor parallel ranks.
+Count sglang_graph_batch(const Gpu& gpu, Count ranks);
 // Tokens of the step that an engine profiles its memory with.
 Count profile_tokens(EngineKind engine, const ServingLimits& limits);
 Count default_block_tokens(EngineKind engine);

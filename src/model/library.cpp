@@ -61,6 +61,14 @@ std::vector<std::string> aliases_of(const Json& config) {
   return aliases;
 }
 
+std::map<std::string, std::string> checkpoints_of(const Json& config) {
+  std::map<std::string, std::string> names;
+  if (const auto list = config.find("_checkpoints"); list != config.end() && list->is_object())
+    for (const auto& [format, name] : list->items())
+      if (name.is_string()) names[format] = name.get<std::string>();
+  return names;
+}
+
 // Files by the keys of their names and aliases; names win. Made once.
 using Index = std::map<std::string, const EmbeddedFile*>;
 const Index& file_index() {
@@ -91,6 +99,7 @@ Json whole_config(const EmbeddedFile& file) {
   if (!base || base == &file) return own;
   Json merged = whole_config(*base);
   merged.erase("_aliases");
+  merged.erase("_checkpoints");
   merged.merge_patch(own);
   return merged;
 }
@@ -123,7 +132,7 @@ std::optional<ModelEntry> entry_of(const EmbeddedFile& file) {
   auto spec = spec_of(file);
   assert(spec && "a bundled model is broken; library_test names it");
   if (!spec) return std::nullopt;
-  return ModelEntry{name_of(file), aliases_of(own), own.value("_source", ""), *std::move(spec)};
+  return ModelEntry{name_of(file), aliases_of(own), own.value("_source", ""), *std::move(spec), checkpoints_of(own)};
 }
 
 // A file or directory that looks like a model; otherwise a name, even if a file of that name happens to exist.

@@ -1,9 +1,11 @@
 // The models Tilecast knows by name (data/models, embedded in the binary), and resolving a MODEL argument to a spec.
 //
 // A file is a Hugging Face config.json with what a forecast needs, plus "_source" (where its figures come from),
-// "_aliases" (other names for it) and, if it differs little from another, "_like" (that one's name).
+// "_aliases" (other names for it), "_checkpoints" (names of the same weights in other formats) and, if it differs little
+// from another, "_like" (that one's name).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +21,7 @@ struct ModelEntry {
   std::vector<std::string> aliases;
   std::string source;
   ModelSpec spec;
+  std::map<std::string, std::string> checkpoints = {};  // published in another format: "fp8", and its name
 };
 
 // Every bundled model, by name. Parsed at each call.

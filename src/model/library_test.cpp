@@ -145,6 +145,13 @@ constexpr PublishedSize kExact[] = {
     {"openai/whisper-large-v3-turbo", 808878080},
 };
 
+TEST(Library, CheckpointsInOtherFormatsAreTheModelsOwn) {
+  EXPECT_EQ(find_entry("Llama-4-Scout")->checkpoints.at("fp8"), "nvidia/Llama-4-Scout-17B-16E-Instruct-FP8");
+  EXPECT_TRUE(find_entry("Qwen3-235B-A22B")->checkpoints.count("nvfp4"));
+  EXPECT_TRUE(find_entry("Qwen3-235B-A22B-FP8")->checkpoints.empty());  // is one
+  EXPECT_TRUE(find_entry("Llama-3.1-8B")->checkpoints.empty());
+}
+
 TEST(Library, CountsEqualThePublishedOnes) {
   for (const auto& [name, published] : kExact) EXPECT_EQ(parameters(model(name)), published) << name;
 }

@@ -61,6 +61,23 @@ void each_successor(std::size_t b, std::size_t most, std::size_t each, const std
   for (const double share : of[computed]) f(std::min(to, most), share), to += each;
 }
 
+// Adds `weight` of each_successor()'s shares to where they lead. One prompt a piece, the common case, leads to one
+// state after the other, which the compiler then takes several at a time.
+void add_successors(std::size_t b, double weight, std::size_t each, const std::vector<std::vector<double>>& of,
+                    std::vector<double>& next) {
+  const std::size_t most = next.size() - 1, computed = std::min(b, of.size() - 1), from = b - computed;
+  const std::vector<double>& shares = of[computed];
+  if (each != 1) {
+    each_successor(b, most, each, of, [&](std::size_t to, double share) { next[to] += weight * share; });
+    return;
+  }
+  const std::size_t inside = std::min(shares.size(), most + 1 - std::min(from, most + 1));
+  const double* share = shares.data();
+  double* to = next.data() + from;
+  for (std::size_t i = 0; i < inside; ++i) to[i] += weight * share[i];
+  for (std::size_t i = inside; i < shares.size(); ++i) next[most] += weight * share[i];
+}
+
 // E[(T_0 - mean)(T_k - mean)] for k = 0, 1, ... while it matters: the expected time k steps on from every state.
 std::vector<double> covariances(const std::vector<double>& shares, const std::vector<double>& times, double mean,
                                 std::size_t each, const std::vector<std::vector<double>>& of, Count steps) {
@@ -102,8 +119,7 @@ ChainResult solve(const BacklogChain& chain, Count steps) {
     std::fill(next.begin(), next.end(), 0.0);
     for (std::size_t b = 0; b < states; ++b) {
       if (now[b] < 1e-12) continue;
-      each_successor(b, states - 1, static_cast<std::size_t>(chain.each), of,
-                     [&](std::size_t to, double share) { next[to] += now[b] * share; });
+      add_successors(b, now[b], static_cast<std::size_t>(chain.each), of, next);
     }
     double change = 0;
     for (std::size_t b = 0; b < states; ++b) {

@@ -72,15 +72,17 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
 
 namespace {
 
-ServingLimits serving_limits(const SchedulerLimits& limits) {
-  return {limits.max_sequences, limits.max_tokens, limits.chunk};
+ServingLimits serving_limits(const SchedulerLimits& limits, const std::optional<RankSpread>& spread) {
+  ServingLimits l{limits.max_sequences, limits.max_tokens, limits.chunk};
+  if (spread) l.ranks = spread->layout.ranks(), l.attention_dp = spread->layout.dp;
+  return l;
 }
 
 }  // namespace
 
 CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limits, const RankProfile& rank) {
-  CacheBudget b =
-      cache_budget(o.engine.kind, o.gpu, serving_limits(limits), rank.profile, o.model.vocab, o.memory_fraction);
+  CacheBudget b = cache_budget(o.engine.kind, o.gpu, serving_limits(limits, o.spread), rank.profile, o.model.vocab,
+                               o.memory_fraction);
   if (b.cache > bytes(0)) b.blocks = static_cast<Count>(b.cache / rank.geometry.block_bytes());
   return b;
 }
@@ -206,7 +208,10 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
                              in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
                  "a larger GPU, more of them, or fewer bits"};
   pool.blocks = d.budget.blocks;
-  pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens, o.most_captured);
+  Count captured = o.most_captured;
+  if (captured == 0 && o.engine.kind == EngineKind::sglang)
+    captured = sglang_graph_batch(o.gpu, o.spread ? o.spread->layout.tp * o.spread->layout.dp : 1);
+  pool.host = host_times(o.engine.kind, pool.limits.max_sequences, pool.limits.max_tokens, captured);
   if (o.host_receive) pool.host.receive = *o.host_receive, pool.host.reply = seconds(0);
   if (o.host_per_sequence) pool.host.per_sequence = *o.host_per_sequence;
   set_spread(pool, o);

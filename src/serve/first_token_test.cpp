@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "constants/serve.h"
+#include "engine/serving_memory.h"
 #include "gpu/registry.h"
 #include "kernel/gemm.h"
 #include "kernel/moe.h"
@@ -92,6 +93,29 @@ TEST(FirstToken, GraphsReachAsFarAsTheFlagSays) {
   EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192).graphs.back(), 256);
   EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192, 128).graphs.back(), 128);
   EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192, 2).graphs.back(), 2);
+  const std::vector<Count> many = host_times(EngineKind::sglang, 256, 8192, 512).graphs;
+  EXPECT_EQ(captured_size(many, 257), 272);  // every sixteenth beyond 256
+  EXPECT_EQ(many.back(), 512);
+}
+
+// SGLang captures more, and keeps more memory free, on servers of four ranks and more.
+TEST(FirstToken, SglangCapturesByCardAndRanks) {
+  EXPECT_EQ(sglang_graph_batch(*load_gpu("L40S"), 1), 32);
+  EXPECT_EQ(sglang_graph_batch(*load_gpu("L40S"), 4), 160);
+  EXPECT_EQ(sglang_graph_batch(*load_gpu("H100-SXM"), 2), 256);
+  EXPECT_EQ(sglang_graph_batch(*load_gpu("H100-SXM"), 4), 512);
+  EXPECT_EQ(sglang_graph_batch(*load_gpu("B200"), 1), 512);
+  const Gpu b200 = *load_gpu("B200");
+  ServingLimits limits = default_limits(EngineKind::sglang, b200);
+  const auto share = [&] {
+    const CacheBudget b = cache_budget(EngineKind::sglang, b200, limits, {}, 128256);
+    return b.usable / (b.visible - b.other);
+  };
+  const double one = share();
+  limits.ranks = limits.attention_dp = 8;
+  // 7 more eighths of a GiB, and 4.5 MiB of every captured sequence of every rank
+  const double mib = in_mebibytes(visible_memory(b200));
+  EXPECT_NEAR(one - share(), (7 * 128 + 4.5 * 512 * 8) / mib, 0.0011);
 }
 
 Count launches_of(const char* model, EngineKind engine) {

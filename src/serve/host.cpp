@@ -21,12 +21,14 @@ std::vector<Count> vllm_graphs(Count max_sequences, Count max_tokens, Count aske
   return sizes;
 }
 
-// python/sglang/srt/server_args.py, _generate_cuda_graph_batch_sizes; cuda_graph_max_bs is 256 on cards of 80 GB and
-// more (less on smaller ones, where fewer requests fit anyway).
+// python/sglang/srt/server_args.py, _generate_cuda_graph_batch_sizes; cuda_graph_max_bs is 256 on one card of 80 GB
+// (engine/serving_memory.h has it by card and ranks).
 std::vector<Count> sglang_graphs(Count asked) {
   const Count most = asked > 0 ? asked : 256;
   std::vector<Count> sizes = {1, 2, 4, 8, 12};
-  for (Count n = 16; n <= most; n += 8) sizes.push_back(n);
+  for (Count n = 16; n <= 256; n += 8) sizes.push_back(n);
+  for (Count n = 272; n < 512; n += 16) sizes.push_back(n);
+  for (Count n = 512; n <= most; n += 32) sizes.push_back(n);
   std::erase_if(sizes, [&](Count n) { return n > most; });
   return sizes;
 }

@@ -47,7 +47,12 @@ class Flags {
 };
 
 std::string share_of(double fraction) { return fmt::format("{:.3g}", fraction); }
-bool quantises(const LaunchOptions& o) { return !o.quantised && o.dtype == "fp8"; }
+bool narrowed(const LaunchOptions& o) { return !o.quantised && o.dtype != "bf16" && o.dtype != "fp16"; }
+// vLLM and SGLang make fp8 of wider weights as they load.
+bool quantises(const LaunchOptions& o) {
+  return narrowed(o) && o.dtype == "fp8" && o.engine != EngineKind::trtllm && !o.too_wide;
+}
+bool needs_checkpoint(const LaunchOptions& o) { return narrowed(o) && !quantises(o); }
 std::string head_of(const ServerPlace& p) { return fmt::format("{{server:{}}}", p.index); }
 // Which of the server's nodes: a place where it stands for any of them.
 std::string rank_text(int rank, int times = 1) {
@@ -155,7 +160,7 @@ LaunchCommand vllm_command(const LaunchOptions& o, const ServerPlace& p, int ran
   const RankLayout& l = o.layout;
   LaunchCommand c;
   c.environment = variables_of(o);
-  Flags f({"vllm", "serve", o.model});
+  Flags f({"vllm", "serve", served_model(o)});
   if (rank == 0) f.add("--host", "0.0.0.0").add("--port", p.port);
   f.add_if(l.tp > 1, "--tensor-parallel-size", l.tp).add_if(l.pp > 1, "--pipeline-parallel-size", l.pp);
   f.add_if(l.dp > 1, "--data-parallel-size", l.dp).flag(l.ep > 1, "--enable-expert-parallel");
@@ -179,7 +184,7 @@ LaunchCommand sglang_command(const LaunchOptions& o, const ServerPlace& p, int r
   const RankLayout& l = o.layout;
   const bool attention = shares_attention(l);
   const Count shared = attention ? l.dp : 1;
-  Flags f({"python3", "-m", "sglang.launch_server", "--model-path", o.model});
+  Flags f({"python3", "-m", "sglang.launch_server", "--model-path", served_model(o)});
   f.add("--host", "0.0.0.0").add("--port", p.port);
   f.add_if(l.tp * shared > 1, "--tp-size", l.tp * shared).add_if(l.pp > 1, "--pp-size", l.pp);
   f.add_if(attention, "--dp-size", l.dp).flag(attention, "--enable-dp-attention");
@@ -193,6 +198,7 @@ LaunchCommand sglang_command(const LaunchOptions& o, const ServerPlace& p, int r
   f.add("--page-size", o.block_tokens).add_if(quantises(o), "--quantization", "fp8");
   f.add_if(o.kv_dtype == "fp8", "--kv-cache-dtype", "fp8_e4m3");
   f.add_if(o.context_limit > 0, "--context-length", o.context_limit);
+  f.add_if(!o.attention.empty(), "--attention-backend", o.attention);
   add_sglang_features(f, o.features);
   if (o.role != ServerRole::whole)
     f.add("--disaggregation-mode", name_of(o.role)).add("--disaggregation-transfer-backend", "nixl");
@@ -203,12 +209,12 @@ LaunchCommand sglang_command(const LaunchOptions& o, const ServerPlace& p, int r
 LaunchCommand trtllm_command(const LaunchOptions& o, const ServerPlace& p, int rank) {
   const RankLayout& l = o.layout;
   if (rank != 0) return {};
-  Words words = {"trtllm-serve", o.model};
+  Words words = {"trtllm-serve", served_model(o)};
   if (p.nodes > 1) {
     std::string hosts;
     for (int i = 0; i < p.nodes; ++i) hosts += fmt::format("{}{{node:{}}}:{}", i > 0 ? "," : "", p.node + i, p.gpus);
-    words = {"mpirun",       "-H",   hosts, "-n", fmt::format("{}", l.ranks()), "trtllm-llmapi-launch",
-             "trtllm-serve", o.model};
+    words = {"mpirun",       "-H",           hosts, "-n", fmt::format("{}", l.ranks()), "trtllm-llmapi-launch",
+             "trtllm-serve", served_model(o)};
   }
   Flags f(std::move(words));
   f.add("--host", "0.0.0.0").add("--port", p.port).add("--backend", "pytorch");
@@ -331,6 +337,15 @@ std::string_view name_of(ServerRole role) {
   return role == ServerRole::prefill ? "prefill" : role == ServerRole::decode ? "decode" : "server";
 }
 
+std::string served_model(const LaunchOptions& o) {
+  if (!needs_checkpoint(o)) return o.model;
+  if (!o.checkpoint.empty()) return o.checkpoint;
+  std::string format = o.dtype;
+  for (char& c : format)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return fmt::format("NAME-A-CHECKPOINT-IN-{}-OF-{}", format, o.model.substr(o.model.rfind('/') + 1));
+}
+
 std::string_view release_of(EngineKind engine) {
   return engine == EngineKind::sglang   ? "SGLang 0.5.6.post1"
          : engine == EngineKind::trtllm ? "TensorRT-LLM 1.2.0"
@@ -346,16 +361,18 @@ std::string image_of(const LaunchOptions& o) {
 
 std::vector<std::string> launch_notes(const LaunchOptions& o) {
   std::vector<std::string> notes;
-  if (!o.quantised && o.dtype != "bf16" && o.dtype != "fp16" && (o.dtype != "fp8" || o.engine == EngineKind::trtllm))
-    notes.push_back(fmt::format("{} does not quantise to {} as it loads: name a checkpoint in {} as the model",
-                                release_of(o.engine), o.dtype, o.dtype));
-  // vllm-project/vllm pull requests 31914 and 32773 (of releases after 0.14.0), sgl-project/sglang 36733: weights are
-  // narrowed once all of them lie on the GPU.
-  if (quantises(o) && o.too_wide && o.engine != EngineKind::trtllm)
-    notes.push_back(
-        fmt::format("{} quantises weights once all of them are on the GPUs, which have no room for them: "
-                    "name a checkpoint in {} as the model and leave out --quantization",
-                    release_of(o.engine), o.dtype));
+  if (needs_checkpoint(o)) {
+    // vllm-project/vllm pull requests 31914 and 32773 (of releases after 0.14.0), sgl-project/sglang 36733: weights are
+    // narrowed once all of them lie on the GPU.
+    const std::string why =
+        o.dtype == "fp8" && o.engine != EngineKind::trtllm
+            ? fmt::format("{} quantises weights once all of them are on the GPUs, which have no room for them",
+                          release_of(o.engine))
+            : fmt::format("{} does not quantise to {} as it loads", release_of(o.engine), o.dtype);
+    notes.push_back(o.checkpoint.empty()
+                        ? fmt::format("{}: name a checkpoint in {} for {}", why, o.dtype, served_model(o))
+                        : fmt::format("{}: {} is {} in {}", why, o.checkpoint, o.model, o.dtype));
+  }
   const LaunchFeatures& l = o.features;
   if (l.draft > 0 && l.drafting == Drafting::eagle)
     notes.push_back(fmt::format("{} stands for a head that was trained for the model", kNameAnEagleHead));
@@ -429,8 +446,10 @@ std::string engine_config_name(const LaunchOptions& o) {
 std::string engine_config(const LaunchOptions& o) {
   if (o.engine != EngineKind::trtllm) return "";
   std::string text = fmt::format(
-      "cuda_graph_config:\n  enable_padding: true\n  max_batch_size: {}\nkv_cache_config:\n  tokens_per_block: {}\n",
-      o.limits.max_sequences, o.block_tokens);
+      "cuda_graph_config:\n  enable_padding: true\n  max_batch_size: {}\nkv_cache_config:\n  tokens_per_block: {}\n"
+      // Beside the flag of that name: a kv_cache_config of the file takes the place of the flags' one.
+      "  free_gpu_memory_fraction: {}\n",
+      o.limits.max_sequences, o.block_tokens, share_of(o.memory_fraction));
   if (o.kv_dtype == "fp8") text += "  dtype: fp8\n";
   if (o.features.offload_host > bytes(0))
     text += fmt::format("  host_cache_size: {:.0f}\n", in_bytes(o.features.offload_host));

@@ -47,14 +47,17 @@ struct LaunchOptions {
   std::string dtype, kv_dtype;
   bool quantised = false;  // the checkpoint is in `dtype` already
   bool too_wide = false;   // it is not, and its weights as they are do not fit the GPUs
+  std::string checkpoint;  // one that is, where somebody published it
   RankLayout layout;
   Count copies = 1;  // of the layout, each on GPUs of its own
   int gpus_per_node = 8;
+  std::string gpu;   // its name, for people
   bool amd = false;  // else NVIDIA's
   SchedulerLimits limits;
   double memory_fraction = 0.9;
   Count block_tokens = 16;
   Count context_limit = 0;              // 0: the model's
+  std::string attention;                // SGLang's attention backend, where it does not choose one; empty: it does
   std::vector<std::string> path_flags;  // what the kernels that were priced have to be asked for by (engine/path.h)
   ServerRole role = ServerRole::whole;
   LaunchFeatures features = {};
@@ -121,6 +124,10 @@ RouterLaunch router_launch(const std::vector<LaunchOptions>& pools, const std::v
 // What trtllm-serve has no flags for; empty for other engines.
 std::string engine_config(const LaunchOptions& options);
 std::string engine_config_name(const LaunchOptions& options);
+
+// What a server is told to load: the model, or where the engine does not quantise it, or has no room to, a checkpoint
+// in the format; a name to fill in where none is known.
+std::string served_model(const LaunchOptions& options);
 
 // Release whose flags and defaults are meant: "vLLM 0.14.0", and its container.
 std::string_view release_of(EngineKind engine);

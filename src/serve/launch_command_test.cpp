@@ -57,8 +57,17 @@ TEST(ServeLaunch, Vllm) {
             "--max-num-seqs 256 --max-num-batched-tokens 8192 --gpu-memory-utilization 0.9 --block-size 16 "
             "--quantization fp8 --kv-cache-dtype fp8 --max-model-len 4096 &\n");
   EXPECT_THAT(all_of(o), Not(HasSubstr("name a checkpoint")));
-  o.too_wide = true;  // in 16 bits
-  EXPECT_THAT(all_of(o), HasSubstr("name a checkpoint in fp8 as the model and leave out --quantization"));
+  o.too_wide = true;  // in 16 bits: what the file names would not start
+  EXPECT_THAT(all_of(o), HasSubstr("which have no room for them: name a checkpoint in fp8 for NAME-A-CHECKPOINT-IN-FP8-"
+                                   "OF-model\n"));
+  EXPECT_THAT(all_of(o), HasSubstr("vllm serve NAME-A-CHECKPOINT-IN-FP8-OF-model --host"));
+  EXPECT_THAT(all_of(o), Not(HasSubstr("--quantization")));
+  o.checkpoint = "other/model-FP8";
+  EXPECT_THAT(all_of(o), HasSubstr("no room for them: other/model-FP8 is org/model in fp8\n"));
+  EXPECT_THAT(all_of(o), HasSubstr("vllm serve other/model-FP8 --host"));
+  EXPECT_THAT(file_of(launch_of({o}), "bench.sh"), HasSubstr("--model other/model-FP8 "));
+  o.too_wide = false;  // the one that was asked for, where it fits
+  EXPECT_THAT(all_of(o), HasSubstr("vllm serve org/model --host"));
   o.quantised = true;
   EXPECT_THAT(all_of(o), Not(HasSubstr("--quantization")));
   o.layout = {}, o.layout.dp = o.layout.ep = 8;
@@ -80,6 +89,9 @@ TEST(ServeLaunch, Sglang) {
                               "fp8_e4m3 &"));
   EXPECT_THAT(text, HasSubstr("sglang_router.launch_router --host 0.0.0.0 --port 8000 --policy round_robin "
                               "--worker-urls \"http://127.0.0.1:8100\" \"http://127.0.0.1:8101\""));
+  EXPECT_THAT(text, Not(HasSubstr("--attention-backend")));
+  o.attention = "fa3";
+  EXPECT_THAT(all_of(o), HasSubstr("--attention-backend fa3 "));
   // Attention of each rank its own: flags count all ranks together.
   o.layout = {}, o.layout.dp = o.layout.ep = 4, o.copies = 1;
   EXPECT_THAT(all_of(o), HasSubstr("--tp-size 4 --dp-size 4 --enable-dp-attention --ep-size 4 --dist-init-addr"));
@@ -104,7 +116,8 @@ TEST(ServeLaunch, Trtllm) {
   o.limits.policy = Policy::trtllm_no_evict, o.limits.chunked_prefill = false, o.kv_dtype = "fp8", o.block_tokens = 32;
   EXPECT_EQ(file_of(launch_of({o}), "serve.yaml"),
             "cuda_graph_config:\n  enable_padding: true\n  max_batch_size: 256\nkv_cache_config:\n  tokens_per_block: "
-            "32\n  dtype: fp8\nscheduler_config:\n  capacity_scheduler_policy: GUARANTEED_NO_EVICT\n");
+            "32\n  free_gpu_memory_fraction: 0.9\n  dtype: fp8\nscheduler_config:\n  capacity_scheduler_policy: "
+            "GUARANTEED_NO_EVICT\n");
   EXPECT_THAT(all_of(o), HasSubstr("CUDA_VISIBLE_DEVICES=1 trtllm-serve org/model --host 0.0.0.0 --port 8101 --backend "
                                    "pytorch --max_batch_size 256 --max_num_tokens 8192 "
                                    "--kv_cache_free_gpu_memory_fraction 0.9 --config \"$PWD/serve.yaml\" &"));
@@ -113,6 +126,7 @@ TEST(ServeLaunch, Trtllm) {
   EXPECT_THAT(all_of(o), HasSubstr("--enable_chunked_prefill"));
   o.dtype = "fp8";
   EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), HasSubstr("# Note: TensorRT-LLM 1.2.0 does not quantise to fp8"));
+  EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), HasSubstr("trtllm-serve NAME-A-CHECKPOINT-IN-FP8-OF-model "));
 }
 
 // Whatever the pools: no two servers share a GPU, a port or a neighbour's range of ports on a host.
@@ -193,6 +207,20 @@ TEST(ServeLaunch, EachPartGetsWhatItNeeds) {
     EXPECT_THAT(kubernetes, HasSubstr("mountPath: /root/.cache/huggingface\n"));
     EXPECT_THAT(kubernetes, HasSubstr("path: /var/cache/huggingface\n"));
   }
+  EXPECT_THAT(compose.substr(0, router), HasSubstr("      memlock: -1\n"));
+  EXPECT_THAT(compose.substr(router), Not(HasSubstr("memlock")));
+}
+
+// A scheduler of pods knows neither which card a plan is for nor what pods send each other.
+TEST(ServeLaunch, ManifestsSayWhatPodsNeedOfTheirNodes) {
+  LaunchOptions o = options_of(EngineKind::vllm, 1, 2);
+  o.gpu = "B200";
+  const std::string together = file_of(launch_of({o}), "kubernetes.yaml");
+  EXPECT_THAT(together, HasSubstr("# Its pods need nodes with B200: "));
+  EXPECT_THAT(together, Not(HasSubstr("RDMA")));
+  EXPECT_THAT(file_of(apart(EngineKind::vllm, 1, 1), "kubernetes.yaml"), HasSubstr("RDMA devices"));
+  o.layout.tp = 8, o.layout.pp = 2;
+  EXPECT_THAT(file_of(launch_of({o}), "kubernetes.yaml"), HasSubstr("RDMA devices"));
 }
 
 TEST(ServeLaunch, EveryServerReachesTheRouter) {

@@ -36,6 +36,8 @@ std::string compose_service(const std::string& name, const std::string& image, c
   std::string text = fmt::format("  {}:\n    image: {}\n", name, yaml_string(image));
   if (hosts > 1) text += fmt::format("    profiles: [\"host{}\"]\n", node);
   text += "    network_mode: host\n    ipc: host\n    restart: unless-stopped\n";
+  // Pinned memory of NCCL, NIXL and MPI, threads of the engines: containers' own limits are too low for them.
+  if (reads_weights) text += "    ulimits:\n      memlock: -1\n      stack: 67108864\n";
   text += fmt::format("    entrypoint: {}\n    command: []\n", compose_list(command.words, fill));
   if (reads_weights || !command.environment.empty()) text += "    environment:\n";
   if (reads_weights) text += "      HF_TOKEN: \"${HF_TOKEN:-}\"\n";
@@ -247,8 +249,21 @@ std::string kubernetes_file(const DeploymentLaunch& d) {
                          "# For {}. kubectl apply -f kubernetes.yaml; requests go to the service tilecast, port {}.\n"
                          "# Gated checkpoints: kubectl create secret generic huggingface --from-literal=token=...\n",
                          release_of(d.any().engine), kRouterPort);
-  bool mpi = false;
-  for (const ServerPlace& p : places) mpi = mpi || runs_under_mpi(d.pools[p.pool], p);
+  if (!d.any().gpu.empty())
+    text += fmt::format(
+        "# Its pods need nodes with {}: where a cluster has others too, add a nodeSelector (GPU Feature Discovery "
+        "labels\n"
+        "# nodes with {}.com/gpu.product).\n",
+        d.any().gpu, d.any().amd ? "amd" : "nvidia");
+  bool mpi = false, between = d.pools.size() > 1;
+  for (const ServerPlace& p : places) {
+    mpi = mpi || runs_under_mpi(d.pools[p.pool], p);
+    between = between || p.nodes > 1;
+  }
+  if (between)
+    text +=
+        "# Pods send each other tensors: give them their nodes' RDMA devices (a device plugin's resource), or "
+        "hostNetwork.\n# Over the pods' own network they travel by TCP, slower than forecast.\n";
   if (mpi)
     text +=
         "# Servers over several nodes are MPIJobs: MPI Operator 0.6.0 has to be installed, and the image needs sshd "

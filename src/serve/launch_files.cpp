@@ -171,7 +171,7 @@ std::string bench_script(const DeploymentLaunch& d) {
              "exec vllm bench serve --backend openai --endpoint /v1/completions \\\n"
              "  --base-url \"http://${{HOST:-127.0.0.1}}:{}\" \\\n  --model {}{} \\\n"
              "  --save-result --result-filename bench.json \"$@\"\n",
-             kRouterPort, shell_word(d.any().model, {}), flags);
+             kRouterPort, shell_word(served_model(d.any()), {}), flags);
 }
 
 }  // namespace

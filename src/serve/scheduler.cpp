@@ -32,7 +32,7 @@ void Scheduler::admit(Sequence& s, Count upto) {
 }
 
 bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
-  PlannedItem item{&s};
+  PlannedItem& item = plan.items.emplace_back(PlannedItem{&s});
   const bool decode = s.decodes();
   item.prompt = !decode;
   if (decode) {
@@ -58,7 +58,6 @@ bool Scheduler::put(StepPlan& plan, Sequence& s, Count tokens) {
   s.generated += item.emits;
   item.ends = s.left() == 0;
   ++s.in_plans;
-  plan.items.push_back(item);
   return item.ends;
 }
 
