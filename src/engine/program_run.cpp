@@ -18,8 +18,8 @@ Pass pass_of(std::string_view phase) {
   return phase == "backward" || phase == "recompute" ? Pass::backward : Pass::forward;
 }
 
-// Passes over activations find little of them in the cache: between a tensor's writing and its reading stand others as large,
-// and what the gradients read was kept from long before.
+// Passes over activations find little of them in the cache: between a tensor's writing and its reading stand others as
+// large, and what the gradients read was kept from long before.
 bool streams(const Shape& shape) {
   return shape.is<Elementwise>() || shape.is<Copy>() || shape.is<LayerNorm>() || shape.is<RmsNorm>() ||
          shape.is<Softmax>() || shape.is<Reduction>();
@@ -62,16 +62,15 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   const TensorGeneration generation = gpu.tensor_generation();
   const bool large = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
   LibraryMemory memory;
-  const std::span<const ProgramRule> products = program_product_rules();
-  const auto multiplies = [&](Pass pass) {  // convolutions that are priced as products are cuDNN's
+  const auto calls_cublas = [&](Pass pass) {
     return std::any_of(made.uses.begin(), made.uses.end(), [&](const OperatorUse& use) {
       const ProgramRule* rule = find_program_rule(file.operators[static_cast<std::size_t>(use.op)].name);
-      const bool product = rule && rule >= products.data() && rule < products.data() + products.size();
-      return product && made.program.sections[static_cast<std::size_t>(use.phase)].pass == pass;
+      return rule && rule->library == ProgramLibrary::cublas &&
+             made.program.sections[static_cast<std::size_t>(use.phase)].pass == pass;
     });
   };
   for (const Pass pass : {Pass::forward, Pass::backward})
-    if (multiplies(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
+    if (calls_cublas(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
   memory.of_storage.resize(file.storages.size(), 0);
   memory.born = made.born, memory.dies = made.dies;
   for (std::size_t i = 0; i < made.inside.size(); ++i)
@@ -107,8 +106,7 @@ void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const Progra
     made.use_of_call.push_back(place->second);
   }
   for (const OperatorUse& use : uses)
-    add_use(made, use,
-            lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card));
+    add_use(made, use, lower_operator(file, file.operators[static_cast<std::size_t>(use.op)], card));
 }
 
 // Groups are one use each, of their first call's operator; what runs by itself is as in eager mode.
@@ -146,7 +144,8 @@ void add_compiled_uses(RecordedProgram& made, const ProgramFile& file, const Pro
   }
   for (const OperatorUse& use : made.uses)
     if (use.fused.empty())
-      for (std::size_t k = use.first; k < use.first + use.kernels; ++k) made.program.calls[k].times = made.each[k] * use.times;
+      for (std::size_t k = use.first; k < use.first + use.kernels; ++k)
+        made.program.calls[k].times = made.each[k] * use.times;
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ struct ProgramCard {
   Count threads_per_sm = 2048;
   bool compiled = false;     // Inductor: biases of convolutions are added by what comes after
   bool images_last = false;  // and this graph's images are kept channels last
-  bool bias_first = false;   // ... unless what comes after reads no single numbers: a product, or what is beyond the graph
+  bool bias_first =
+      false;  // ... unless what comes after reads no single numbers: a product, or what is beyond the graph
 };
 
 // One kernel of an operator.
@@ -117,9 +118,14 @@ class KernelList {
   std::vector<ProgramKernel> kernels_;
 };
 
+// Whose workspace an operator takes: cuBLAS keeps one for each thread that calls it, cuDNN's stand with the kernels
+// (ProgramKernel::workspace).
+enum class ProgramLibrary : std::uint8_t { none, cublas };
+
 struct ProgramRule {
   std::string_view op;  // without its overload, and without the underscore of what writes in place
   void (*lower)(const OperatorView&, KernelList&) = nullptr;  // null: launches nothing
+  ProgramLibrary library = ProgramLibrary::none;
 };
 std::span<const ProgramRule> program_pointwise_rules();
 std::span<const ProgramRule> program_product_rules();
