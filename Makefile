@@ -72,7 +72,7 @@ screenshots: web
 
 test: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_tests -j $(JOBS)
-	@ctest --preset release -j $(JOBS)
+	@ctest --preset release-whole -j $(JOBS)
 
 # What needs PyTorch, on the CPU, in a virtual environment of its own: gigabytes, so no part of `make test`.
 TORCH_VENV ?= build/venv-torch
@@ -114,17 +114,17 @@ wheel: build/release/build.ninja
 
 asan tsan: build/.packages
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
-	@cmake --build --preset $@ -j $(JOBS)
-	@ctest --preset $@ -j $(JOBS)
+	@cmake --build --preset $@ --target tilecast_tests -j $(JOBS)
+	@ctest --preset $@-whole -j $(JOBS)
 
-# The sanitized tests that fit into continuous integration: the rooms of the library but for the estimates' laws and fits, the public API, the C
-# interface and the service, all without plans, drawings of them, laws over many questions and a calibration's matrices, which take minutes so, and
-# all readers but the laboratory's over their corpora. `make asan` runs them all.
-SANITIZED = support constants gpu kernel schedule model engine cluster parallel serve tune measure diagnose api answers abi service_http cli_views fuzz
+# The sanitized tests that fit into continuous integration: the library, the public API, the C interface, the service and the views, and all readers
+# but the laboratory's over their corpora. `make asan` also runs the laboratory and both programs so.
+SANITIZED = support constants gpu kernel schedule estimate model engine cluster parallel serve tune measure calibrate diagnose api answers abi \
+  service_schema service_mcp service_http cli_plot cli_views fuzz
 asan-ci: build/.packages
 	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
 	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)
-	@ctest --preset asan -j $(JOBS) -R "^($(shell echo $(SANITIZED) | tr ' ' '|'))/" -E "^(api/(Plan|TrainArguments.Plans|TrainingLaws|ArgumentsUsed)|serve/Serve(Plan|SteadyState|Autoscale)|answers/(ServedFiles.ACalibratedCard|Drawings)|cluster/(Collective|Network).*Never)"
+	@ctest --preset asan-whole -j $(JOBS) -R "^test_($(shell echo $(SANITIZED) | tr ' ' '|'))(\.|$$)"
 
 # What is threaded, under the thread sanitizer: the workers, tables read side by side, questions asked from many threads at once (`make tsan` also asks
 # through the C++ API), the service.

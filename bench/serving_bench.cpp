@@ -21,14 +21,19 @@ DeploymentOptions llama_on_h100() {
   return options;
 }
 
+// Requests of 1,024 tokens, each answered by 256.
+WorkloadOptions ten_thousand(double rate) {
+  WorkloadOptions workload;
+  workload.requests = 10000;
+  workload.rate = rate;
+  workload.input.mean = 1024, workload.output.mean = 256;
+  return workload;
+}
+
 // Target: at most a quarter of a second.
 void serve_10k(benchmark::State& state) {
   const DeploymentOptions options = llama_on_h100();
-  WorkloadOptions workload;
-  workload.requests = 10000;
-  workload.rate = 16;
-  workload.input.mean = 1024, workload.output.mean = 256;
-  const auto requests = generate(workload);
+  const auto requests = generate(ten_thousand(16));
   const Weights& weights = shipped_weights();
   for (auto _ : state) {
     const auto deployment = deploy(options, Method::tilecast, &weights);
@@ -44,10 +49,7 @@ BENCHMARK(serve_10k)->Unit(benchmark::kMillisecond);
 void serve_10k_fleet(benchmark::State& state) {
   DeploymentOptions options = llama_on_h100();
   options.offload = {gigabytes(64), gigabytes(500), {}, {}, false};
-  WorkloadOptions workload;
-  workload.requests = 10000;
-  workload.rate = 48;
-  workload.input.mean = 1024, workload.output.mean = 256;
+  WorkloadOptions workload = ten_thousand(48);
   workload.prefixes = 2000, workload.prefix_tokens = 512;
   const auto requests = generate(workload);
   const Weights& weights = shipped_weights();

@@ -1,7 +1,6 @@
 // `tilecast predict --cluster` and `tilecast plan train` through the real binary.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -120,8 +119,8 @@ TEST(ParallelCommand, RefusesToExportInOneLine) {
 }
 
 TEST(ParallelCommand, PlansATraining) {
-  const std::string prices = testing::TempDir() + "/prices.csv";
-  std::ofstream(prices) << "gpu,usd_per_hour\nH100-SXM,2\n";
+  const TestFolder folder;
+  const std::string prices = folder.plain("prices.csv", "gpu,usd_per_hour\nH100-SXM,2\n");
   const auto run =
       run_tilecast("plan train Llama-3.1-8B --gpus 16xH100-SXM --global-batch 64 --seq 4096 --tokens 1e9 " +
                    ("--prices " + prices) + " --json");

@@ -13,6 +13,7 @@
 #include "gpu/registry.h"
 #include "lab/evaluate/slow_rows.h"
 #include "support/file.h"
+#include "support/test_files.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -88,15 +89,16 @@ TEST(TuneJudge, AgreesWithTheSummaryOfTheSweep) {
 }
 
 TEST(TuneJudge, MissingColumnsAreNamed) {
-  const std::string path = testing::TempDir() + "tune_judge.csv";
-  std::ofstream(path) << "layer,tokens,hidden\nx,1,2\n";
+  const TestFolder folder;
+  const std::string path = folder.plain("tune_judge.csv", "layer,tokens,hidden\nx,1,2\n");
   const auto shapes = read_moe_sweep(path, path);
   ASSERT_FALSE(shapes);
   EXPECT_THAT(shapes.error().line(), testing::HasSubstr("tune_judge.csv:2: inter: must be there"));
 }
 
 TEST(TuneJudge, NearBestCountsWhatIsInside) {
-  const std::string path = testing::TempDir() + "tune_near_best.csv";
+  const TestFolder folder;
+  const std::string path = folder.file("tune_near_best.csv");
   const auto gpu = find_gpu("H800-SXM");
   Moe shape;
   shape.tokens = 64, shape.experts = 8, shape.topk = 2, shape.hidden = 4096, shape.inter = 1024;
@@ -128,7 +130,8 @@ TEST(TuneFlags, RankCorrelation) {
 }
 
 TEST(TuneFlags, RowsAgainstCeilingsAndBestTimes) {
-  const std::string folder = testing::TempDir() + "tune_flags/";
+  const TestFolder files;
+  const std::string folder = files.file("");
   std::filesystem::create_directories(folder + "moe_configs");
   std::ofstream(folder + "sweep.csv") << "weight_type,M,E,topk,H,N,avg_duration,hardware\n"
                                          "w13,64,8,2,1024,512,100,NVIDIA A40\nw13,96,8,2,1024,512,1000,NVIDIA A40\n";
@@ -147,7 +150,6 @@ TEST(TuneFlags, RowsAgainstCeilingsAndBestTimes) {
     EXPECT_GT(rows[1].gap(c), rows[0].gap(c));
     EXPECT_GT(rows[1].over(c), 10);
   }
-  std::filesystem::remove_all(folder);
 }
 
 const std::string kPath = TILECAST_SOURCE_DIR "/docs/tune.md";

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "gpu/registry.h"
 #include "support/statistics.h"
+#include "support/test_files.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -115,12 +114,10 @@ TEST(Counters, TablesNameEveryFamily) {
 
 TEST(Counters, ReaderNamesWhatIsWrong) {
   EXPECT_FALSE(read_counters("/nowhere.csv"));
-  const std::string path = (std::filesystem::temp_directory_path() / "tilecast_counters_test.csv").string();
-  std::ofstream(path) << "case,family\ntc000,gemm\n";
-  const auto rows = read_counters(path);
+  const TestFolder folder;
+  const auto rows = read_counters(folder.plain("counters.csv", "case,family\ntc000,gemm\n"));
   ASSERT_FALSE(rows);
   EXPECT_NE(rows.error().line().find("column is missing"), std::string::npos) << rows.error().line();
-  std::filesystem::remove(path);
 }
 
 }  // namespace

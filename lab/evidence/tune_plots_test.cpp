@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "support/file.h"
+#include "support/test_files.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -33,11 +33,8 @@ TEST(TunePlots, BarsAreAsLongAsTheStepsTake) {
 }
 
 TEST(TunePlots, StepsAreReadOrRefused) {
-  const std::string path = (std::filesystem::temp_directory_path() / "tilecast_steps_test.csv").string();
-  const auto read = [&](const std::string& text) {
-    std::ofstream(path) << text;
-    return read_steps(path);
-  };
+  const TestFolder folder;
+  const auto read = [&](const std::string& text) { return read_steps(folder.plain("steps.csv", text)); };
   const auto fine = read("variant,step,runtime,ms,lowest_ms,highest_ms,watts\na,decode,graph,2.5,2.25,3,1\n");
   ASSERT_TRUE(fine) << fine.error().line();
   ASSERT_EQ(fine->size(), 1u);
@@ -45,7 +42,6 @@ TEST(TunePlots, StepsAreReadOrRefused) {
   EXPECT_EQ((*fine)[0].lowest, 2.25);
   EXPECT_FALSE(read("variant,step\na,decode\n"));
   EXPECT_FALSE(read("variant,step,runtime,ms,lowest_ms,highest_ms\na,decode,graph,-1,2,3\n"));
-  std::filesystem::remove(path);
 }
 
 TEST(TunePlots, TheDocumentsAreDrawnFromTheMeasurements) {

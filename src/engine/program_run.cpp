@@ -62,16 +62,15 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   const TensorGeneration generation = gpu.tensor_generation();
   const bool large = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
   LibraryMemory memory;
-  const std::span<const ProgramRule> products = program_product_rules();
-  const auto multiplies = [&](Pass pass) {  // convolutions that are priced as products are cuDNN's
+  const auto calls_cublas = [&](Pass pass) {
     return std::any_of(made.uses.begin(), made.uses.end(), [&](const OperatorUse& use) {
       const ProgramRule* rule = find_program_rule(file.operators[static_cast<std::size_t>(use.op)].name);
-      const bool product = rule && rule >= products.data() && rule < products.data() + products.size();
-      return product && made.program.sections[static_cast<std::size_t>(use.phase)].pass == pass;
+      return rule && rule->library == ProgramLibrary::cublas &&
+             made.program.sections[static_cast<std::size_t>(use.phase)].pass == pass;
     });
   };
   for (const Pass pass : {Pass::forward, Pass::backward})
-    if (multiplies(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
+    if (calls_cublas(pass)) memory.throughout.push_back(large ? kHopper : kBefore);
   memory.of_storage.resize(file.storages.size(), 0);
   memory.born = made.born, memory.dies = made.dies;
   for (std::size_t i = 0; i < made.inside.size(); ++i)

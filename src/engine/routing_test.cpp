@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <fstream>
 #include <numeric>
 
@@ -10,6 +9,7 @@
 #include "gpu/registry.h"
 #include "kernel/moe.h"
 #include "model/library.h"
+#include "support/test_files.h"
 
 namespace tilecast {
 namespace {
@@ -27,14 +27,14 @@ TEST(Routing, IsReadFromText) {
   EXPECT_DOUBLE_EQ(routing_from("power:1.01")->alpha, 1.01);
   for (const char* wrong : {"", "zipf", "power:", "power:x", "power:-1", "counts:/nowhere"})
     EXPECT_FALSE(routing_from(wrong)) << wrong;
-  const std::string path = testing::TempDir() + "visits.txt";
+  const TestFolder folder;
+  const std::string path = folder.file("visits.txt");
   std::ofstream(path) << "4, 2 1\n1,0,0 0 0";
   EXPECT_EQ(routing_from("counts:" + path)->visits, (std::vector<double>{4, 2, 1, 1, 0, 0, 0, 0}));
   std::ofstream(path) << "0 0";
   EXPECT_FALSE(routing_from("counts:" + path));
   std::ofstream(path) << "1 two";
   EXPECT_FALSE(routing_from("counts:" + path));
-  std::remove(path.c_str());
 }
 
 TEST(Routing, MeasuredVisitsKeepTheirSum) {

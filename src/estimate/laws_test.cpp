@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <map>
 
 #include "estimate/law_testing.h"
@@ -19,6 +18,7 @@
 #include "estimate/weights.h"
 #include "kernel/attention_decode.h"
 #include "support/file.h"
+#include "support/test_share.h"
 #include "support/text.h"
 #include "test_paths.h"
 
@@ -106,28 +106,34 @@ std::optional<Estimate> forecast(const Kernel& kernel, const Gpu& gpu, const Con
   return priced ? std::optional(std::move(priced->estimate)) : std::nullopt;
 }
 
-int for_every_case(const std::function<void(const Case&)>& check) {
-  int cases = 0;
-  const std::vector<Card> all = cards();
-  for (const Family& family : families())
-    for (const Shape& shape : tried_shapes(family))
-      for (const Card& card : all)
-        for (const std::string_view type : kTypes)
-          for (const Warmth warmth : {Warmth::model, Warmth::warm, Warmth::cold}) {
-            Context context;
-            context.warmth = warmth;
-            if (warmth == Warmth::warm) context.weight_copies = 3;
-            const Kernel kernel{shape, *format_from(type)};
-            auto e = forecast(kernel, card.gpu, context);
-            if (!e) continue;
-            ++cases;
-            check({family, kernel, card, context, *std::move(e)});
-          }
-  return cases;
+constexpr std::size_t kStep = one_of(8);
+
+// Forecast once for all laws.
+const std::vector<Case>& every_case() {
+  static const std::vector<Card> all = cards();
+  static const std::vector<Case> found = [] {
+    std::vector<Case> cases;
+    std::size_t tried = 0;
+    for (const Family& family : families())
+      for (const Shape& shape : tried_shapes(family))
+        for (const Card& card : all)
+          for (const std::string_view type : kTypes)
+            for (const Warmth warmth : {Warmth::model, Warmth::warm, Warmth::cold}) {
+              if (tried++ % kStep != 0) continue;
+              Context context;
+              context.warmth = warmth;
+              if (warmth == Warmth::warm) context.weight_copies = 3;
+              const Kernel kernel{shape, *format_from(type)};
+              if (auto e = forecast(kernel, card.gpu, context))
+                cases.push_back({family, kernel, card, context, *std::move(e)});
+            }
+    return cases;
+  }();
+  return found;
 }
 
 TEST(Laws, ForecastsAreFiniteOrderedAndNeverBelowTheBound) {
-  const int cases = for_every_case([](const Case& c) {
+  for (const Case& c : every_case()) {
     SCOPED_TRACE(std::string(c.family.info.name) + " " + c.card.name + " " + c.text());
     const Estimate& e = c.estimate;
     EXPECT_TRUE(std::isfinite(e.latency.base()) && std::isfinite(e.interval.high.base()));
@@ -139,12 +145,12 @@ TEST(Laws, ForecastsAreFiniteOrderedAndNeverBelowTheBound) {
     EXPECT_LE(e.ceiling, e.latency);
     EXPECT_NEAR(e.efficiency, e.bound / e.latency, 1e-12);
     EXPECT_EQ(e.method, Method::tilecast);
-  });
-  EXPECT_GT(cases, 15000);
+  }
+  EXPECT_GT(every_case().size() * kStep, 15000u);
 }
 
 TEST(Laws, LaunchesSumToTheWhole) {
-  for_every_case([](const Case& c) {
+  for (const Case& c : every_case()) {
     SCOPED_TRACE(std::string(c.family.info.name) + " " + c.card.name + " " + c.text());
     Seconds latency, bound;
     for (const LaunchEstimate& launch : c.estimate.launches) {
@@ -153,7 +159,7 @@ TEST(Laws, LaunchesSumToTheWhole) {
     }
     EXPECT_NEAR(latency.base(), c.estimate.latency.base(), 1e-9 * c.estimate.latency.base());
     EXPECT_NEAR(bound.base(), c.estimate.bound.base(), 1e-9 * c.estimate.bound.base());
-  });
+  }
 }
 
 // Exceptions of one kind: a law, a family, a card, and what was raised.
@@ -187,7 +193,7 @@ Gpu improved(const Gpu& gpu, const Faster& faster) {
 const Exceptions& found() {
   static const Exceptions all = [] {
     Exceptions exceptions;
-    for_every_case([&](const Case& c) {
+    for (const Case& c : every_case()) {
       for (const Faster& faster : kFaster) {
         const Gpu better = improved(c.card.gpu, faster);
         if (const auto e = forecast(c.kernel, better, c.context))
@@ -200,7 +206,7 @@ const Exceptions& found() {
         if (const auto e = forecast(Kernel{*more, c.kernel.format}, c.card.gpu, c.context))
           note(exceptions, c, "more work", name, c.estimate.latency / e->latency);
       }
-    });
+    }
     return exceptions;
   }();
   return all;
@@ -243,6 +249,7 @@ TEST(Laws, WorkAndGpusBreakThemOnlyWhereListed) {
     else EXPECT_LE(worst.factor, known->second.factor + kSlack) << "larger: " << kind.text() << " | " << worst.where;
   }
   for (const auto& [kind, known] : *list) {
+    if (kStep > 1) break;  // not all of them were tried
     const auto now = found().find(kind);
     const double factor = now == found().end() ? 1 : now->second.factor;
     EXPECT_GE(factor, known.factor - kSlack) << "better than listed, take it over: " << kind.text();

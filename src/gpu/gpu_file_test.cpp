@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "gpu/registry.h"
+#include "support/test_files.h"
 
 namespace tilecast {
 namespace {
@@ -121,9 +121,8 @@ TEST(Registry, SuggestsOnAMiss) {
 
 TEST(Registry, LoadsFilesAndNamesThemInErrors) {
   EXPECT_THAT(load_gpu("/nonexistent/gpu.json").error().line(), HasSubstr("/nonexistent/gpu.json: no such file"));
-  const std::string path = testing::TempDir() + "/mine.json";
-  std::ofstream(path) << R"({"like": "B200", "name": "B200-half", "sms": 74})";
-  const auto gpu = load_gpu(path);
+  const TestFolder folder;
+  const auto gpu = load_gpu(folder.plain("mine.json", R"({"like": "B200", "name": "B200-half", "sms": 74})"));
   ASSERT_TRUE(gpu) << gpu.error().line();
   EXPECT_EQ(gpu->sms, 74);
   EXPECT_FALSE(gpu->built_in);

@@ -63,7 +63,8 @@ constexpr std::size_t strictest_of(FamilyList<S...>) {
 Shape::Shape() : Shape(Gemm{}) {}
 
 Shape::Shape(const Shape& other) : family_(other.family_) {
-  static_assert(kSize == largest_of(KernelFamilies{}) && kAlignment == strictest_of(KernelFamilies{}));
+  static_assert(kSize == largest_of(KernelFamilies{}), "Shape::kSize in kernel.h must be the largest family's");
+  static_assert(kAlignment == strictest_of(KernelFamilies{}), "Shape::kAlignment in kernel.h must be the strictest");
   visit([&]<class S>(const S& shape) { ::new (static_cast<void*>(room_)) S(shape); }, other);
 }
 

@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "model/onnx.h"
 #include "model/onnx_testing.h"
+#include "support/test_files.h"
 
 namespace tilecast {
 namespace {
@@ -37,7 +37,8 @@ TEST(OnnxBroken, NotOnnxAtAll) {
   EXPECT_THAT(refusal_of_broken(std::string(100, '\0')), HasSubstr("has a field number out of range at byte"));
   EXPECT_EQ(refusal_of_broken(Message().varint(7, 3).text()),
             "test.onnx: is no ONNX model: field 7 of some message has the wrong type (is it an ONNX file?)");
-  EXPECT_EQ(refusal_of_broken(Message().bytes(7, "").text()), "test.onnx: holds a graph without nodes (is it an ONNX model?)");
+  EXPECT_EQ(refusal_of_broken(Message().bytes(7, "").text()),
+            "test.onnx: holds a graph without nodes (is it an ONNX model?)");
 }
 
 TEST(OnnxBroken, Cycles) {
@@ -130,7 +131,8 @@ TEST(OnnxBroken, GigabytesAreSteppedOver) {
   Message model;
   model.tag(7, 2).raw_varint(graph.text().size() + tensor.text().size() + kWeights);
   const std::string head = model.text() + graph.text() + tensor.text();
-  const std::string path = testing::TempDir() + "tilecast_large.onnx";
+  const TestFolder folder;
+  const std::string path = folder.file("tilecast_large.onnx");
   std::ofstream(path, std::ios::binary) << head;
   std::filesystem::resize_file(path, head.size() + kWeights);
   const auto graph_read = graph_from_onnx(path, {});
@@ -141,7 +143,6 @@ TEST(OnnxBroken, GigabytesAreSteppedOver) {
   const auto cut = graph_from_onnx(path, {});
   ASSERT_FALSE(cut);
   EXPECT_THAT(cut.error().line(), HasSubstr("is no complete ONNX model: it ends before a field does"));
-  std::remove(path.c_str());
 }
 
 }  // namespace

@@ -45,6 +45,14 @@ TEST(ProgramLower, ALinearLayerIsOneProductByLayout) {
   EXPECT_EQ(found.kernels[0].kernel.format.name, "bf16");
 }
 
+// Convolutions that are priced as products are cuDNN's.
+TEST(ProgramLower, ProductsAloneTakeTheWorkspaceOfCublas) {
+  for (const char* product : {"aten.mm.default", "aten.addmm.default", "aten.bmm.default", "aten._grouped_mm.default"})
+    EXPECT_EQ(find_program_rule(product)->library, ProgramLibrary::cublas) << product;
+  for (const char* other : {"aten.convolution.default", "aten.add.Tensor"})
+    EXPECT_EQ(find_program_rule(other)->library, ProgramLibrary::none) << other;
+}
+
 TEST(ProgramLower, AWeightGradientIsNt) {
   const auto found = lowered({test_layout("bf16", "512,64", "1,512"), test_layout("bf16", "64,256", "256,1"),
                               test_layout("bf16", "512,256", "256,1")},
@@ -131,7 +139,8 @@ TEST(ProgramLower, DepthwiseFilterGradientsFollowTheLayout) {
 
 // Inductor lays images of two axes out channels last, and no others.
 TEST(ProgramLower, CompiledConvolutionsOfThreeAxesAreTurned) {
-  const auto conv = [&](const std::string& image, const std::string& filter, const std::string& each, bool last = true) {
+  const auto conv = [&](const std::string& image, const std::string& filter, const std::string& each,
+                        bool last = true) {
     ProgramCard card;
     card.compiled = true, card.images_last = last;
     return lowered({image, filter},

@@ -22,9 +22,10 @@ Layout layout_of(const ProgramLayout& a, const ProgramLayout& b) {
   return second ? Layout::nt : Layout::nn;
 }
 
-// Inductor pads products whose rows would not start at multiples of 16 bytes, where a benchmark on the card says that it pays
-// (torch/_inductor/fx_passes/pad_mm.py). On an H200 it did for products of 430 operations and more an element moved (vocabularies
-// of 30522 and 51865), not for those of 130, and never in fp32, whose kernels load element by element.
+// Inductor pads products whose rows would not start at multiples of 16 bytes, where a benchmark on the card says that
+// it pays (torch/_inductor/fx_passes/pad_mm.py). On an H200 it did for products of 430 operations and more an element
+// moved (vocabularies of 30522 and 51865), not for those of 130, and never in fp32, whose kernels load element by
+// element.
 void pad(Gemm& shape, double element) {
   constexpr double kPaysFrom = 200, kNarrow = 2;
   const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
@@ -104,15 +105,17 @@ void lower_vector(const OperatorView& view, KernelList& list) {
 }  // namespace
 
 std::span<const ProgramRule> program_product_rules() {
-  static const std::vector<ProgramRule> rules = {{"mm", lower_mm},
-                                                 {"addmm", lower_addmm},
-                                                 {"bmm", lower_bmm},
-                                                 {"baddbmm", lower_baddbmm},
-                                                 {"_grouped_mm", lower_grouped},
-                                                 {"mv", lower_vector},
-                                                 {"dot", lower_vector},
-                                                 {"addmv", lower_vector},
-                                                 {"_addmm_activation", lower_addmm}};  // in the epilogue as well
+  constexpr ProgramLibrary cublas = ProgramLibrary::cublas;
+  static const std::vector<ProgramRule> rules = {
+      {"mm", lower_mm, cublas},
+      {"addmm", lower_addmm, cublas},
+      {"bmm", lower_bmm, cublas},
+      {"baddbmm", lower_baddbmm, cublas},
+      {"_grouped_mm", lower_grouped, cublas},
+      {"mv", lower_vector, cublas},
+      {"dot", lower_vector, cublas},
+      {"addmv", lower_vector, cublas},
+      {"_addmm_activation", lower_addmm, cublas}};  // in the epilogue as well
   return rules;
 }
 

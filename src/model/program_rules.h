@@ -118,9 +118,14 @@ class KernelList {
   std::vector<ProgramKernel> kernels_;
 };
 
+// Whose workspace an operator takes: cuBLAS keeps one for each thread that calls it, cuDNN's stand with the kernels
+// (ProgramKernel::workspace).
+enum class ProgramLibrary : std::uint8_t { none, cublas };
+
 struct ProgramRule {
   std::string_view op;  // without its overload, and without the underscore of what writes in place
   void (*lower)(const OperatorView&, KernelList&) = nullptr;  // null: launches nothing
+  ProgramLibrary library = ProgramLibrary::none;
 };
 std::span<const ProgramRule> program_pointwise_rules();
 std::span<const ProgramRule> program_product_rules();

@@ -1,4 +1,4 @@
-// Small files that the tests of this room make for themselves.
+// Small files that tests make for themselves.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,0 +1,19 @@
+// Tests over thousands of cases alike try all of them as they ship, and a share of them under a sanitizer, which makes
+// each several times slower and looks for what no case has to itself.
+#pragma once
+
+#include <cstddef>
+
+namespace tilecast {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// The step through such cases. Take an n that shares no factor with the loops they come from, so that all of those
+// turn.
+constexpr std::size_t one_of(std::size_t n) { return kSanitized ? n : 1; }
+
+}  // namespace tilecast
