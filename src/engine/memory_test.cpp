@@ -83,6 +83,9 @@ struct Measured {
   bool recompute;
   double peak;
 };
+void PrintTo(const Measured& m, std::ostream* out) {
+  *out << m.model << " " << m.mixed << " " << m.batch << " x " << m.length << (m.recompute ? " recomputed" : "");
+}
 class TrainingPeak : public testing::TestWithParam<Measured> {};
 
 TEST_P(TrainingPeak, IsWithinEightPercentOfTheMeasuredOne) {
