@@ -272,7 +272,8 @@ std::vector<PlannedDeployment> CandidateSearch::best() && {
             ? fmt::format("{} {} {}", s.after, s.value, static_cast<int>(setup.engine))
             : fmt::format("{} {} {} {} {} {}", setup.offer, static_cast<int>(setup.engine), setup.formats.dtype,
                           setup.formats.kv_dtype, text_of(setup.layout), d.prefill.has_value());
-    if (of_a_kind[kind] == kOfOneCost) continue;
+    // One of each engine where there are several: a front of a dozen is to reach beyond the cheapest.
+    if (of_a_kind[kind] == (q_.engines.size() > 1 ? 1 : kOfOneCost)) continue;
     const bool beaten =
         asks_for_a_rate() && std::any_of(chosen.begin(), chosen.end(), [&](const PlannedDeployment& other) {
           // GPUs and engines are forecast with different certainty, which only a simulation tells.
