@@ -142,9 +142,8 @@ Count in_steps(double value, Count step) { return step * static_cast<Count>(std:
 }  // namespace overview
 
 // tensorrt_llm/bench/build/tuning.py, calc_engine_setting and finetune_setting: as many sequences as the memory beside
-// the weights holds keys of, as many tokens as bring in as many prompts as end. A prompt longer than that would not be
-// admitted at all; the benchmark's own limit then is the prompt (`--max_num_tokens` of its pages' commands is not
-// said).
+// the weights holds keys of, as many tokens as bring in as many prompts as end. Prompts longer than that are cut
+// (--enable_chunked_context of the pages' older commands): whole, they would not be admitted.
 void set_bench_limits(DeploymentOptions& d, Count input, Count output) {
   const Count gpus = d.spread ? d.spread->layout.ranks() : 1;
   const double weights = real(parameters(d.model)) * d.engine.precision.linear.weight_bits / 8;
@@ -158,7 +157,7 @@ void set_bench_limits(DeploymentOptions& d, Count input, Count output) {
   d.max_tokens = tokens < 4096   ? std::max<Count>(2048, overview::in_steps(tokens, 256))
                  : tokens < 8192 ? overview::in_steps(tokens, 512)
                                  : overview::in_steps(tokens, 1024);
-  d.max_tokens = std::max(d.max_tokens, input);
+  d.chunked_prefill = true;
 }
 
 namespace overview {

@@ -80,7 +80,8 @@ TEST(OverviewCases, LimitsAreThoseThatTheBenchmarkFinds) {
   EXPECT_EQ(d.max_tokens, 9216);
   set_bench_limits(d, 20000, 2000);  // 51
   EXPECT_EQ(d.max_sequences, 64);
-  EXPECT_EQ(d.max_tokens, 20000);  // a prompt at least
+  EXPECT_EQ(d.max_tokens, 2048);
+  EXPECT_TRUE(d.chunked_prefill.value_or(false));  // a prompt is longer
 }
 
 TEST(OverviewCases, RowsThatSayTooLittleAreCounted) {

@@ -179,6 +179,7 @@ void add_engine(List& list) {
   list.add(kSglangPerToken);
   list.add(kSglangPerGraph);
   list.add(kSglangParallel);
+  list.add(kSglangPerPadded), list.add(kSglangPerMany), list.add(kSglangManyGraphs);
   list.add(kSglangLeast);
   list.add(kWorkspace);
   list.add(kWorkspaceBefore);

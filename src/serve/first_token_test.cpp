@@ -93,6 +93,9 @@ TEST(FirstToken, GraphsReachAsFarAsTheFlagSays) {
   EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192).graphs.back(), 256);
   EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192, 128).graphs.back(), 128);
   EXPECT_EQ(host_times(EngineKind::sglang, 256, 8192, 2).graphs.back(), 2);
+  EXPECT_EQ(host_times(EngineKind::trtllm, 224, 8192).graphs.back(), 224);  // the largest batch, whatever it is
+  EXPECT_EQ(captured_size(host_times(EngineKind::trtllm, 2048, 8192).graphs, 300), 512);
+  EXPECT_EQ(host_times(EngineKind::trtllm, 16, 8192).graphs.back(), 128);
   const std::vector<Count> many = host_times(EngineKind::sglang, 256, 8192, 512).graphs;
   EXPECT_EQ(captured_size(many, 257), 272);  // every sixteenth beyond 256
   EXPECT_EQ(many.back(), 512);

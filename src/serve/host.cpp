@@ -33,12 +33,13 @@ std::vector<Count> sglang_graphs(Count asked) {
   return sizes;
 }
 
-// tensorrt_llm/llmapi/llm_args.py, CudaGraphConfig: 1, 2, 4, multiples of 8 to 128, then powers of two; padding, which
-// is off by default and on in NVIDIA's own benchmark configurations, is taken as on.
+// tensorrt_llm/llmapi/llm_args.py, CudaGraphConfig: 1, 2, 4, multiples of 8 to 128, then powers of two and the largest
+// batch itself; padding, which is off by default and on in NVIDIA's own benchmark configurations, is taken as on.
 std::vector<Count> trtllm_graphs(Count max_sequences) {
   std::vector<Count> sizes = {1, 2, 4};
   for (Count n = 8; n <= 128; n += 8) sizes.push_back(n);
-  for (Count n = 256; n <= max_sequences; n *= 2) sizes.push_back(n);
+  for (Count n = 256; n < max_sequences; n *= 2) sizes.push_back(n);
+  if (max_sequences > sizes.back()) sizes.push_back(max_sequences);
   return sizes;
 }
 

@@ -95,11 +95,12 @@ class Search {
   // In the order of their steady states until enough met: the best, and the front beside it.
   Status judge_finalists() {
     const std::size_t most = q_.objective == ServingObjective::load ? kMostLoadFinalists : kMostFinalists;
-    std::map<std::size_t, UnsurePlans> unsure;  // by GPU
+    // By GPU and engine: kernels of one engine may be less sure than those of another.
+    std::map<std::pair<std::size_t, EngineKind>, UnsurePlans> unsure;
     std::size_t met = 0, judged = 0;
     for (std::size_t i = 0; i < candidates_.size() && plan_.finalists.size() < most && judged < kMostJudged; ++i) {
       PlannedDeployment& d = candidates_[i];
-      UnsurePlans& of_gpu = unsure[d.pool.setup->offer];
+      UnsurePlans& of_gpu = unsure[{d.pool.setup->offer, d.pool.setup->engine}];
       const double room = margin(q_.steady_slo(), d.steady, q_.statistic, q_.mean_output());
       if (asks_for_chance() && of_gpu.judged >= kMostUnsure && room < of_gpu.most_room + kMoreRoom) continue;
       if (auto done = resize(d); !done) return done;

@@ -269,14 +269,16 @@ std::vector<PlannedDeployment> CandidateSearch::best() && {
     // Costs tie; other figures hardly do, and are of one kind where only limits differ.
     const std::string kind =
         q_.objective == ServingObjective::cost
-            ? fmt::format("{} {}", s.after, s.value)
+            ? fmt::format("{} {} {}", s.after, s.value, static_cast<int>(setup.engine))
             : fmt::format("{} {} {} {} {} {}", setup.offer, static_cast<int>(setup.engine), setup.formats.dtype,
                           setup.formats.kv_dtype, text_of(setup.layout), d.prefill.has_value());
-    if (of_a_kind[kind] == kOfOneCost) continue;
+    // One of each engine where there are several: a front of a dozen is to reach beyond the cheapest.
+    if (of_a_kind[kind] == (q_.engines.size() > 1 ? 1 : kOfOneCost)) continue;
     const bool beaten =
         asks_for_a_rate() && std::any_of(chosen.begin(), chosen.end(), [&](const PlannedDeployment& other) {
-          // GPUs are forecast with different certainty, which only a simulation tells.
-          return other.pool.setup->offer == setup.offer && plan_rank(q_, other) < s && margin_of(other) >= 0 &&
+          // GPUs and engines are forecast with different certainty, which only a simulation tells.
+          return other.pool.setup->offer == setup.offer && other.pool.setup->engine == setup.engine &&
+                 plan_rank(q_, other) < s && margin_of(other) >= 0 &&
                  other.steady.ttft_at(q_.statistic) <= d.steady.ttft_at(q_.statistic) &&
                  other.steady.tpot_at(q_.statistic) <= d.steady.tpot_at(q_.statistic);
         });

@@ -183,6 +183,20 @@ TEST(ServePlan, WhatOneMayCountOnStandsFirst) {
   EXPECT_TRUE(unsure);  // still there to be seen
 }
 
+// Another engine to choose from makes no plan dearer, though its kernels be less sure and its steady states faster.
+TEST(ServePlan, AnUnsureEngineHidesNoSurerOne) {
+  ServeQuery q = query_of(2000, 50, 20);
+  q.model = *find_model("Qwen3-235B-A22B");
+  q.workload.requests = 600, q.workload.input.mean = 2048, q.workload.output.mean = 512;
+  q.gpus = {offer_of("B200", 6.69, 16)};
+  q.formats = {{"fp8", "fp8"}};
+  q.apart = true;
+  const double alone = cost_of(q);
+  EXPECT_LT(alone, 1e9);
+  q.engines = {EngineKind::vllm, EngineKind::sglang};
+  EXPECT_LE(cost_of(q), alone);
+}
+
 // Tokens that all crowd the same experts read fewer weights in small steps; the plan is of the routing that is said.
 TEST(ServePlan, RoutingIsTheOneSaid) {
   ServeQuery q = query_of(2000, 40, 2);
