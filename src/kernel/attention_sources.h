@@ -75,9 +75,8 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& question, cons
 struct Helpers {
   int copies = 0;
   double copy_steps = 0, combine_steps = 1;  // dependent loads of each, and of the kernel that joins split keys
-  double start_clocks = 0;                   // of the decode itself, that nothing overlaps
 };
-Helpers decode_helpers(Decoder decoder, const DecodeQuestion& question, const Context& context, const Gpu& gpu);
+Helpers decode_helpers(Decoder decoder, const DecodeQuestion& question, const Context& context);
 
 // The same around a prefill, as passes over the queries and over the keys and values, each a reading or a writing:
 // engines store keys and values in the cache first, TensorRT-LLM from a fused projection that it takes apart.
@@ -101,8 +100,8 @@ struct LoopQuestion {
   Count dim = 0;     // of a head, the larger of the two
   int compiled = 0;  // as the kernel has it
 };
-// Empty for the others. `tiles` of the whole launch: a first tile's clocks, which later ones hide, are spread over
-// those of an SM.
+// Empty for the others. `tiles` of the whole launch: a first tile's clocks, which later ones hide, are spread over those
+// of an SM.
 std::optional<PrefillWaits> loop_waits(const LoopQuestion& question, Count tiles, const Gpu& gpu);
 
 // Share of the tensor pipe's rate that the instructions of the kernel reach: mma.sync on cards that are built for
