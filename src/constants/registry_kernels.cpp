@@ -134,7 +134,6 @@ void add_streaming(List& list) {
 void add_attention(List& list) {
   list.add_all(kFa2Decoder);
   list.add_all(kFa3Decoder);
-  list.add_all(kFa3WgmmaDecoder);
   list.add_all(kGeneratedDecoder);
   list.add_all(kXqaDecoder);
   list.add_all(kXqaWgmmaDecoder);
@@ -183,8 +182,6 @@ void add_attention(List& list) {
   list.add(kFa2CopySteps);
   list.add(kTrtllmCopySteps);
   list.add(kCastSteps);
-  list.add(kFa3MmaStartClocks);
-  list.add(kGeneratedStartClocks);
   list.add(kForwardScoreSlots);
   list.add(kBackwardScoreSlots);
   list.add(kPolynomialShare);

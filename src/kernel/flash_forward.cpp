@@ -221,7 +221,7 @@ void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, cons
   }
   // mha_varlen_fwd splits keys only if it swaps; PyTorch calls mha_fwd, which always may.
   if (decoder == Decoder::fa2 && !asked.swapped() && context.engine != Launcher::pytorch) layout.splits = 1;
-  layout.helpers = decode_helpers(decoder, asked, context, gpu);
+  layout.helpers = decode_helpers(decoder, asked, context);
   const double key_bytes = real(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
   layout.tile.task_clocks = shape.task_clocks + (layout.joins_itself && layout.splits > 1 ? shape.join_clocks : 0);
   layout.tile.block_clocks = shape.step_clocks;
@@ -361,7 +361,6 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   launch.math = *math;
   if (math->pipe == Pipe::tensor) launch.math_share = instruction_share(*algorithm, gpu);
   launch.serial_steps = layout.tile.serial;
-  launch.joining_clocks = layout.helpers.start_clocks;
   launch.tasks = lay_out(layout);
   set_dispatch(launch, layout, gpu);
   // Engines choose among kernels; only a named one has a plan that is certain.
