@@ -95,8 +95,8 @@ TEST(Synperf, WeightFiles) {
   EXPECT_THAT(refusal(std::string_view(good).substr(0, 40)), HasSubstr("is truncated"));
   EXPECT_THAT(refusal(pack("tilecast", PackWriter())), HasSubstr("holds weights of the method tilecast, not synperf"));
   std::string newer = good;
-  newer[8] = 10;
-  EXPECT_THAT(refusal(newer), HasSubstr("has format version 10, this program reads 9"));
+  newer[8] = 11;
+  EXPECT_THAT(refusal(newer), HasSubstr("has format version 11, this program reads 10"));
 }
 
 }  // namespace

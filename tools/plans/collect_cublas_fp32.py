@@ -10,7 +10,7 @@ data/measurements/h200_cublas_fp32.csv.gz holds two draws; tools/plans/fit_cubla
 
     tools/plans/collect_cublas_fp32.py --rows choices.csv --gpu H200-SXM -o rows.csv
 
-writes a table's products of 8 us and more in the words of src/measure/measurement.h, to train on.
+writes a table's products without a bias, of half a GFLOP and more, in the words of src/measure/measurement.h, to train on.
 """
 import argparse
 import collections
@@ -28,7 +28,7 @@ except ImportError:  # --rows needs none
 COLUMNS = ["op", "bias", "second", "B", "M", "N", "K", "kernel", "grid_x", "grid_y", "grid_z", "block", "registers", "shared",
            "reductions", "us"]
 MOST_FLOP, MOST_ELEMENTS = 4e11, 1 << 28
-LEAST_US = 8
+LEAST_FLOP = 5e8
 SHAPES_A_PROFILE = 250
 
 Shape = collections.namedtuple("Shape", "op bias second b m n k")  # n is the reduction, as in NeuSight's tables
@@ -126,12 +126,12 @@ def row_of(shape, kernels):
 
 
 def write_rows(table, gpu, out):
-    """Shorter products are left out: a profiler's times lack the gap that a graph has before each kernel."""
+    """Small products are left out: a profiler's times lack the gap that a graph has before each kernel."""
     with open(table) as read, open(out, "w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow("gpu source engine engine_version kernel_source family dtype dims runtime warmth run latency_us".split())
         for row in csv.DictReader(read):
-            if float(row["us"]) < LEAST_US:
+            if row["bias"] == "1" or 2.0 * int(row["B"]) * int(row["M"]) * int(row["N"]) * int(row["K"]) < LEAST_FLOP:
                 continue
             dims = f"m={row['M']};n={row['K']};k={row['N']}"
             family = "gemm" if row["op"] == "linear" else "bmm"
