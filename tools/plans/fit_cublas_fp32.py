@@ -84,9 +84,10 @@ KERNELS = {
     "32x32": (128, 32), "128x32_sliced1x4": (256, 32), "64x32_sliced1x4": (256, 32), "32x32_sliced1x4": (128, 32),
 }
 # Those of Hopper, columns by rows. Two makes of a tile (xmma, CUTLASS) count as one; both step through k by eight.
-HOPPER_THREADS = {
-    "32x32": 64, "64x32": 64, "32x64": 64, "128x32": 64, "64x64": 128, "32x128": 128, "64x128": 128, "128x64": 128, "128x128": 128,
-    "256x64": 128, "64x256": 128, "256x128": 256, "128x256": 256,
+HOPPER_KERNELS = {
+    "32x32": (64, 8), "64x32": (64, 8), "32x64": (64, 8), "128x32": (64, 8), "64x64": (128, 8), "32x128": (128, 8),
+    "64x128": (128, 8), "128x64": (128, 8), "128x128": (128, 8), "256x64": (128, 8), "64x256": (128, 8),
+    "256x128": (256, 8), "128x256": (256, 8),
 }
 
 
@@ -125,19 +126,12 @@ class OwnRows(Rows):
 
     def __init__(self, op, rows):
         named = [(row, tile_named(row["kernel"])) for row in rows if row["op"] == op and row["bias"] == "0"]
-        rows = [row for row, tile in named if tile]
-        column = lambda name: np.array([int(row[name]) for row in rows])
-        self.b, self.m, self.n, self.k = (column(name) for name in "BMNK")
-        self.tile = [tile for _, tile in named if tile]
-        sizes = zip(self.b, self.m, self.k, self.tile)
-        tiles = np.array([b * -(-m // lines) * -(-k // columns) for b, m, k, (columns, lines) in sizes])
-        grid = column("grid_x") * column("grid_y") * column("grid_z")
+        super().__init__(op, [{**row, "kernel": "{}x{}".format(*tile), "tile1": tile[0], "tile2": tile[1]}
+                              for row, tile in named if tile])
         # CUTLASS rounds its grid up to whole blocks of tiles, and keeps the parts of a split apart in z.
-        cutlass = np.array([row["kernel"].startswith("cutlass") for row in rows])
-        self.split = np.where(cutlass, column("grid_z") if op == "linear" else 1, np.rint(grid / tiles).astype(int))
-        self.kernel = np.array(["{}x{}".format(*tile) for tile in self.tile])
-        keys = [f"{op}_{b}_{m}_{n}_{k}" for b, m, n, k in zip(self.b, self.m, self.n, self.k)]
-        self.held = np.array([zlib.crc32(key.encode()) % 10 == 0 for key in keys])
+        for i, row in enumerate(row for row, tile in named if tile):
+            if row["kernel"].startswith("cutlass"):
+                self.split[i] = int(row["grid_z"]) if op == "linear" else 1
 
 
 def tile_named(kernel):
@@ -206,10 +200,10 @@ def candidate_features(rows, sms, kernel, splits):
 # --- the nets of one operation on one GPU -----------------------------------------------------------------------------
 
 class Nets:
-    def __init__(self, rows, sms, hidden, least_rows, splits_offered):
+    def __init__(self, rows, sms, launched, hidden, least_rows, splits_offered):
         self.sms, self.hidden = sms, hidden
         seen = Counter(rows.kernel).most_common()
-        self.launched = KERNELS if sms != GPUS["hopper"][1] else {name: (threads, 8) for name, threads in HOPPER_THREADS.items()}
+        self.launched = launched
         self.kernels = [name for name, count in seen if count >= least_rows and name in self.launched]
         self.splits = {}
         for name in self.kernels:
@@ -344,7 +338,8 @@ def fit(op, gpu):
     seen, held = rows.take(~rows.held), rows.take(rows.held)
     if len(seen) > 2 * SAMPLE and hidden == 2:
         seen = seen.take(np.random.RandomState(SEED).choice(len(seen), SAMPLE, replace=False))
-    nets = Nets(seen, sms, hidden, LEAST_ROWS[op], op == "linear").fit(seen, epochs)
+    launched = HOPPER_KERNELS if gpu == "hopper" else KERNELS
+    nets = Nets(seen, sms, launched, hidden, LEAST_ROWS[op], op == "linear").fit(seen, epochs)
     test = read_rows("test", op, device)
     parts = [("fitted", seen), ("held-out", held), ("kernels_test", test)]
     shown = ["{} {:.1f} / {:.1f} ({} rows)".format(name, *(100 * a for a in nets.accuracy(part)), len(part))
