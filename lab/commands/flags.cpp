@@ -260,6 +260,20 @@ void add_routing_command(CLI::App& app, RoutingCommand& options, Command& chosen
   sub->callback([&] { chosen = [&options] { return run_routing(options); }; });
 }
 
+void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("amd", "judge AMD's products and experts: matrices held out, a card left out");
+  sub->add_option("--data", options.data, "folder of measured tables, with aiter/ and aiconfigurator/")->required();
+  sub->add_option("--sample", options.sample, "rows of AITER's of each table, GPU, engine, family and dtype")
+      ->capture_default_str();
+  sub->add_option("--others", options.others, "... of other cards, which are trained on beside them")
+      ->capture_default_str();
+  sub->add_option("--trees", options.trees, "trees of each training")->capture_default_str();
+  sub->add_option("--threads", options.threads, "threads; no result depends on their number")->capture_default_str();
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/amd.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab amd --data ../shared/data -o docs/accuracy/amd.md");
+  sub->callback([&] { chosen = [&options] { return run_amd(options); }; });
+}
+
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {
   CLI::App* sub = app.add_subcommand("power", "compare forecast times, clocks and watts of loads with measured ones");
   sub->add_option("--measurements", options.measurements,
