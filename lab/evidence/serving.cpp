@@ -29,7 +29,7 @@ std::string key_of(const DeploymentOptions& o) {
 
 namespace {
 
-// Deployments of the same model, engine, format and ranks share step times.
+// Deployments with the same model, engine, format and ranks share step times.
 class Tables {
  public:
   Tables(Method method, const ModelSource* weights) : method_(method), weights_(weights) {}
