@@ -43,11 +43,11 @@ bool one_of(const std::vector<std::string>& names, std::string_view name) {
 // What was judged and what was not, one line each.
 struct Notes {
   std::string judged;
-  Count traps = 0, failed = 0;
+  Count rows = 0, traps = 0, failed = 0;
   std::vector<std::string> missing;
 
   std::string text(const ReadReport& report) const {
-    std::string out = judged + ": " + summary_of(report);
+    std::string out = judged + ": " + (rows < report.rows ? fmt::format("{} of ", rows) : "") + summary_of(report);
     if (traps > 0) out += fmt::format("  left out: {} rows, known traps of the data (--by trap judges them)\n", traps);
     if (failed > 0) out += fmt::format("  left out: {} rows that a method has no forecast for\n", failed);
     for (const std::string& method : missing) out += "  not run: " + method + "\n";
@@ -151,6 +151,7 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   if (!judgement) return std::move(judgement).error();
   notes.missing = std::move(judgement->missing);
   notes.failed = keep_common(rows, judgement->methods);
+  notes.rows = static_cast<Count>(rows.size());
   if (!command.predictions.empty())
     if (auto written = write_predictions(command.predictions, rows, judgement->methods); !written)
       return std::move(written).error();

@@ -134,6 +134,8 @@ Result<std::string> run_train(const TrainCommand& command) {
   FamilyTimes times;
   Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty()) return Error{"", "data", "holds no row to train on", "check --families and --leave-out"};
+  const std::size_t trained = weights.models.size();
+  const Count rows = rows_of(weights);
   if (!command.update.empty()) {
     auto old = load_weights(command.update);
     if (!old) return std::move(old).error();
@@ -141,8 +143,10 @@ Result<std::string> run_train(const TrainCommand& command) {
   }
   keep_within(weights, kMostWeightBytes);
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
-  return fmt::format("{}: {} models trained on {} rows, of {} read\n{}", command.out, weights.models.size(),
-                     rows_of(weights), sampled->report.rows, times.text());
+  const std::size_t kept = weights.models.size() - trained;
+  return fmt::format("{}: {} model{} trained on {} rows, of {} read{}\n{}", command.out, trained,
+                     trained == 1 ? "" : "s", rows, sampled->report.rows,
+                     kept > 0 ? fmt::format("; {} kept", kept) : "", times.text());
 }
 
 }  // namespace tilecast

@@ -19,6 +19,13 @@ inline Count count_in(const std::string& text) {
   return value > -1e15 && value < 1e15 ? static_cast<Count>(value) : 0;
 }
 
+// What a row's run was of, in our words.
+struct RowNames {
+  Gpu gpu;
+  std::string model;
+  Format format;
+};
+
 class TableRow {
  public:
   TableRow(const SourceMapping& source, std::map<std::string, std::string> fields, std::string place)
@@ -33,6 +40,7 @@ class TableRow {
   Result<Gpu> gpu() const { return gpu_of(*source_, named(ColumnRole::gpu)); }
   Result<std::string> model() const { return model_name_of(*source_, named(ColumnRole::model)); }
   Result<Format> format() const { return format_of(*source_, named(ColumnRole::format)); }
+  Result<RowNames> names() const;  // all three, or why the first that is unknown leaves the row out
 
  private:
   const std::string& named(ColumnRole role) const;
