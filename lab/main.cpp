@@ -1,11 +1,11 @@
-// The laboratory's command line: measured tables, training, fitting, judging.
+// The laboratory's command line: measured tables, training, fitting and judging.
 #include <CLI/CLI.hpp>
 
 #include "lab/commands/flags.h"
 
 int main(int argc, char** argv) {
   using namespace tilecast;
-  CLI::App app("The laboratory of Tilecast: what trains its weights, fits its constants and judges its forecasts.",
+  CLI::App app("The laboratory of Tilecast: trains its weights, fits its constants and judges its forecasts.",
                "tilecast-lab");
   app.require_subcommand(1);
   app.footer("Example:\n  tilecast-lab evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");

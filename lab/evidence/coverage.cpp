@@ -18,14 +18,14 @@ namespace {
 constexpr std::array<std::string_view, 3> kDown = {"width.run_down", "width.run_scale_down", "width.kernel_down"},
                                           kUp = {"width.run_up", "width.run_scale_up", "width.kernel_up"};
 
-// A group of fewer rows counts by its rows: a handful of odd runs is no tenth of all there is.
+// A group of fewer rows counts in proportion: a handful of odd runs should not weigh as much as a tenth of everything.
 constexpr double kFewRows = 30;
 
 bool is_rate(const EndToEndResult& r) { return r.quantity == "throughput"; }
 
 bool is_served(const EndToEndResult& r) { return r.kind.find("serving") != std::string::npos; }
 
-// Who measured: tables that hold runs of one laboratory are left out together.
+// Who measured: tables with runs of the same laboratory are left out together.
 std::string measurer_of(const EndToEndLabel& label) {
   if (label.source.starts_with("h200")) return "tilecast";
   return label.measured_by.empty() ? label.source : label.measured_by;
@@ -62,7 +62,7 @@ double without(double whole, double part) { return std::sqrt(std::max(0.0, whole
 double beyond(const CoverageRow& row, bool up) { return up ? row.error : std::min(-row.error, row.to_bound); }
 double end_of(const Width& width, bool up) { return up ? width.up : width.down; }
 
-// What a row asks of its kind's width at one end.
+// The width at one end that a row would need of its kind.
 double needed(const CoverageRow& row, bool up) {
   const double reach = beyond(row, up), parts = end_of(row.parts, up);
   return reach > parts ? without(reach, parts) : 0;
@@ -121,7 +121,7 @@ CoverageRows coverage_rows(const std::vector<EndToEndResult>& results) {
 
 namespace {
 
-// What weighs as one: a source, or its rows of a card where cards are left out.
+// What weighs as one group: a source or, where cards are left out, its rows of one card.
 std::string group_of(const CoverageRow& row) {
   const bool by_card = row.steps.empty() && !row.fold.empty() && row.fold != row.source;
   return by_card ? row.source + "|" + row.card : row.source;
@@ -150,7 +150,7 @@ std::map<std::string, CoverageRows> by_kind(const CoverageRows& rows) {
   return kinds;
 }
 
-// Several GPUs are never surer than one.
+// A forecast over several GPUs is never surer than one of a single GPU.
 void widen_over_gpus(Widths& widths) {
   const auto one = widths.find(std::string(kOneGpu));
   for (auto& [kind, width] : widths)
@@ -217,7 +217,7 @@ Width width_as_it_is(const CoverageRow& row, const Widths& widths) {
   return row.whole ? *row.whole : whole_of(row, widths);
 }
 
-// What rows of a kind are left out with: who measured them, or where that is one for all, the table or the card.
+// What rows of a kind are left out by: who measured them or, where that is the same for all, the table or the card.
 using FoldOf = std::string (*)(const CoverageRow&);
 FoldOf fold_for(const CoverageRows& rows) {
   constexpr std::array<FoldOf, 3> kFolds = {[](const CoverageRow& row) { return row.left_out_with(); },
@@ -306,7 +306,7 @@ launches take longer than their kernels.
 |---|---|---:|---:|---:|---:|---:|---:|
 )";
 
-// Tables of this many rows are counted in the summary.
+// Tables of at least this many rows are counted in the summary.
 constexpr Count kLargeTable = 100;
 constexpr double kFewest = 0.72, kMost = 0.88;
 

@@ -1,5 +1,5 @@
-// Whether 80 % intervals hold 80 %: what they hold of measured rows, table by table, and the widths that they should
-// have (src/constants/intervals.h), with each source left out of them in turn.
+// Whether 80 % intervals hold 80 % of measured rows, table by table, and the widths that they should have
+// (src/constants/intervals.h), each source left out in turn.
 #pragma once
 
 #include <limits>
@@ -32,8 +32,8 @@ struct CoverageRow {
 };
 using CoverageRows = std::vector<CoverageRow>;
 
-// Times of whole runs, and rates of serving. Without runs whose cache did not fit, which ran in waves, and without the
-// step times of Megatron's tests, which are of tiny models under a debugger's settings.
+// Times of whole runs, and rates of serving. Excluded are runs whose cache did not fit, which ran in waves, and the
+// step times of Megatron's tests, which are tiny models under a debugger's settings.
 CoverageRows coverage_rows(const std::vector<EndToEndResult>& results);
 
 using Widths = std::map<std::string, Width>;  // by kind; of steps of whole models, scales

@@ -86,14 +86,14 @@ Result<std::vector<EndToEndResult>> read_end_to_end_csv(const std::string& path)
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
   if (join(csv->header(), ",") != kHeader)
-    return Error{path, "", "is no table of judged runs", "remove it, and it is made anew"};
+    return Error{path, "", "is not a table of judged runs", "remove it, and it is made again"};
   std::vector<EndToEndResult> results;
   while (true) {
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return results;
     auto r = result_of(*csv);
-    if (!r) return Error{csv->place(), "", "is no judged run", "remove the file, and it is made anew"};
+    if (!r) return Error{csv->place(), "", "is not a judged run", "remove the file, and it is made again"};
     results.push_back(*std::move(r));
   }
 }

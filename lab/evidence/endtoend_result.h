@@ -1,6 +1,5 @@
-// What became of a measured step of a whole model: its measured and its forecast figure, and what it is called by.
-//
-// Apart from the cases (endtoend.h), so that reports need to know nothing of models and engines.
+// A measured step of a whole model once judged: its measured and forecast figures, and its labels.
+// Separate from the cases (endtoend.h), so that reports need to know nothing about models and engines.
 #pragma once
 
 #include <cmath>
@@ -67,7 +66,7 @@ std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const 
 std::vector<EndToEndResult> row_counts(const std::string& source, Count judged,
                                        const std::map<std::string, Count>& left_out);
 
-// One line a result, for programs.
+// One line per result, for programs.
 std::string end_to_end_csv(const std::vector<EndToEndResult>& results);
 Result<std::vector<EndToEndResult>> read_end_to_end_csv(const std::string& path);
 std::string end_to_end_json(const std::vector<EndToEndResult>& results);

@@ -29,7 +29,7 @@ std::string key_of(const DeploymentOptions& o) {
 
 namespace {
 
-// Deployments of the same model, engine, format and ranks share step times.
+// Deployments with the same model, engine, format and ranks share step times.
 class Tables {
  public:
   Tables(Method method, const ModelSource* weights) : method_(method), weights_(weights) {}
@@ -169,12 +169,8 @@ struct RecordedRun {
 };
 
 Status add_row(const TableRow& row, std::map<std::string, RecordedRun>& runs) {
-  const auto gpu = row.gpu();
-  if (!gpu) return gpu.error();
-  const auto model = row.model();
-  if (!model) return model.error();
-  const auto format = row.format();
-  if (!format) return format.error();
+  const auto of = row.names();
+  if (!of) return of.error();
   if (const auto engine = engine_name_of(kLlmservingsimSource, row["engine"]); !engine) return engine.error();
   const std::string& notes = row["notes"];
   const auto arrival = named_number(notes, "arrival_s="), delay = named_number(notes, "sched_delay_ms=");
@@ -182,8 +178,8 @@ Status add_row(const TableRow& row, std::map<std::string, RecordedRun>& runs) {
   if (!notes.starts_with("bench-") || !arrival || !delay ||
       std::from_chars(notes.data() + 6, notes.data() + notes.size(), id).ec != std::errc())
     return left_out_row("notes are not 'bench-N;arrival_s=...;sched_delay_ms=...'");
-  RecordedRun& run = runs[gpu->name + "|" + *model + "|" + std::string(format->name)];
-  run.gpu = *gpu, run.model = *model, run.format = format->name;
+  RecordedRun& run = runs[of->gpu.name + "|" + of->model + "|" + std::string(of->format.name)];
+  run.gpu = of->gpu, run.model = of->model, run.format = of->format.name;
   RequestRecord& r = run.records[id];
   r.input = row.count("isl"), r.output = row.count("osl");
   r.sent = seconds(*arrival), r.scheduled = seconds(*arrival + *delay * 1e-3);
