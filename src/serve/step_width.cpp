@@ -82,7 +82,7 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
     if (again.prefill) again.prefill->cost = &of_prompts.emplace(*simulation.prefill->cost, widths, slow);
     auto at_end = simulate(requests, again);
     if (!at_end) return std::move(at_end).error();
-    (slow ? ends.slow : ends.fast) = metrics_of(*at_end, slo);
+    (slow ? ends.slow : ends.fast) = metrics_of(*std::move(at_end), slo);
     if (slices == 0) continue;
     at_end->begin = outcome.begin, at_end->end = outcome.end;
     (slow ? ends.slow_over_time : ends.fast_over_time) = over_time(*at_end, slices);
