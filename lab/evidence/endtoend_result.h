@@ -35,7 +35,9 @@ struct EndToEndResult {
   double low = 0, high = 0;              // 80 % interval; none where both are 0
   double parts_low = 0, parts_high = 0;  // ... without what whole runs are off by beside their parts
   std::string kind;                      // whose width of whole runs it has: "inference, one GPU", "host"
-  std::string steps_kind = {};           // of served loads: the kind of run that their steps are
+  std::string steps_kind = {};           // of served loads: whose scale their parts have
+  // Of served loads: how far the figure follows what first tokens and the tokens after them are off by.
+  double of_first = 0, of_further = 0;
   bool host_bound = false;  // launches take longer than kernels, so say both the forecast and the measured row's tags
   bool fits = true;         // the cache and the weights together; else requests ran in waves
   std::vector<std::pair<std::string, double>> others = {};  // other methods' forecasts of the same row

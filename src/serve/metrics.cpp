@@ -26,8 +26,8 @@ Summary summary_of(std::vector<float> values) {
   Summary s;
   s.mean = sum / static_cast<double>(values.size());
   s.median = quantile(values, 0.5);
-  s.p90 = quantile(values, 0.9);
-  s.p99 = quantile(values, 0.99);
+  s.p90 = quantile(values, 0.9, 0.5);
+  s.p99 = quantile(values, 0.99, 0.9);
   return s;
 }
 
@@ -117,9 +117,8 @@ double replicas_at(const FleetRecord& fleet, Seconds time) {
   return on;
 }
 
-}  // namespace
-
-ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
+ServingMetrics metrics_with(const ServingOutcome& outcome, std::vector<float> gaps, const Slo& slo,
+                            const std::vector<RequestClass>& classes) {
   ServingMetrics m;
   bool objectives = slo.any();
   for (const RequestClass& c : classes) objectives = objectives || c.slo.any();
@@ -151,7 +150,7 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const s
   m.gpu_hours = outcome.gpus * m.duration / kSecondsOfAnHour;
   m.ttft = summary_of(std::move(ttft));
   m.tpot = summary_of(std::move(tpot));
-  m.itl = summary_of(outcome.gaps);
+  m.itl = summary_of(std::move(gaps));
   m.e2el = summary_of(std::move(e2el));
   m.queue = summary_of(std::move(queue));
   if (m.input_tokens > 0) m.hit_rate = static_cast<double>(hits) / static_cast<double>(m.input_tokens);
@@ -168,6 +167,15 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const s
   m.energy = energy_of(outcome, m);
   for (std::size_t i = 0; i < classes.size(); ++i) m.classes.push_back(class_metrics(outcome, slo, classes, i));
   return m;
+}
+
+}  // namespace
+
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
+  return metrics_with(outcome, outcome.gaps, slo, classes);
+}
+ServingMetrics metrics_of(ServingOutcome&& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
+  return metrics_with(outcome, std::move(outcome.gaps), slo, classes);
 }
 
 std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {

@@ -19,5 +19,7 @@ Count peak_tokens(const std::vector<RequestRecord>& requests);
 // Goodput is by the objectives of each request's class where there are classes, else by `slo`.
 ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo = {},
                           const std::vector<RequestClass>& classes = {});
+// The same, of an outcome whose gaps nobody needs any more: they are many.
+ServingMetrics metrics_of(ServingOutcome&& outcome, const Slo& slo = {}, const std::vector<RequestClass>& classes = {});
 
 }  // namespace tilecast

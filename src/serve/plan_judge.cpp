@@ -62,9 +62,9 @@ Result<ServingOutcome> PlanJudge::run(const PlannedDeployment& d, double rate) c
 }
 
 Result<ServingMetrics> PlanJudge::simulated(const PlannedDeployment& d, double rate) const {
-  const auto outcome = run(d, rate);
-  if (!outcome) return outcome.error();
-  return metrics_of(*outcome, q_.slo, q_.classes);
+  auto outcome = run(d, rate);
+  if (!outcome) return std::move(outcome).error();
+  return metrics_of(*std::move(outcome), q_.slo, q_.classes);
 }
 
 namespace {

@@ -56,7 +56,18 @@ StepWidth of_whole_step(const StepWidth& parts, RunKind kind);
 
 bool mostly_queued(const std::vector<RequestRecord>& requests);
 
-// ... and with what steps and whole runs are off by, figure by figure of the run as forecast.
+// How far a figure of a run follows what its first tokens and the tokens after them are off by beside their steps:
+// shares of a request's time, or of the time that requests keep a server for.
+struct RequestShares {
+  double first = 0, further = 0;
+};
+RequestShares shares_of_request(double first_token, double request);
+// Of a rate: where clients wait for answers or all requests came at once, it is one over their time; where they come as
+// they like, it is theirs. The runs at both ends tell.
+RequestShares shares_of_rate(const ServingEnds& parts, const ServingMetrics& forecast);
+
+// ... and with what steps and whole runs are off by. All figures come from the same two spreads: of first tokens, and
+// of the tokens after them.
 ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast);
 // No request that was served took longer than its client waits.
 void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation);
