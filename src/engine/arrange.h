@@ -8,6 +8,7 @@ namespace tilecast {
 
 struct SpellingOptions {
   bool eager_attention = false;  // else one fused attention kernel (scaled_dot_product_attention)
+  bool finds_attention = false;   // ... which the compiler recognises, and calls the fused kernel after all
   bool math_attention = false;   // ... but PyTorch's fallback in fp32 where a mask rules that out
   bool dropout = false;
   bool low_precision = false;       // norms cast to fp32 and back

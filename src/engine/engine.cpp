@@ -124,6 +124,7 @@ Graph arranged_kernels(const Graph& graph, const EngineOptions& options, const T
   const Precision& p = options.precision;
   const SpellingOptions spelling{
       .eager_attention = options.eager_attention,
+      .finds_attention = options.kind == EngineKind::compile,
       .math_attention = options.math_attention,
       .dropout = options.dropout,
       .low_precision = p.activation.activation_bits < 32,
@@ -178,7 +179,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   const Launcher launcher = measured_as(options.kind);
   for (const Section& section : graph.sections) {
-    program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward});
+    program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward,
+                                section.recomputed});
     for (const Operator& op : section.operators) {
       const bool fused_gate = is_fused_gate(op, options);
       context.engine = fused_gate ? Launcher(Launcher::pytorch) : launcher;
