@@ -8,13 +8,13 @@ namespace tilecast {
 
 struct SpellingOptions {
   bool eager_attention = false;  // else one fused attention kernel (scaled_dot_product_attention)
-  bool finds_attention = false;   // ... which the compiler recognises, and calls the fused kernel after all
   bool math_attention = false;   // ... but PyTorch's fallback in fp32 where a mask rules that out
   bool dropout = false;
   bool low_precision = false;       // norms cast to fp32 and back
   bool static_cache = false;        // the cache is written in place, not concatenated anew
   bool fused_norm = false;          // RMSNorm and GELU have a kernel each (torch.nn.functional), not pieces
   bool fused_layers = false;        // ... and rotations, gates and experts
+  bool compiled = false;            // a compiler finds attention in its pieces; a rotation and a gate are a kernel each
   bool merged_projections = false;  // gate and values are halves of one product's result
   bool wide_rotation = false;       // rotations in fp32, by halves, not as Hugging Face does
   LossForm loss = LossForm::separate;

@@ -48,6 +48,19 @@ TEST(HostUnits, GradientsCostMoreAndRecordingSome) {
   EXPECT_DOUBLE_EQ(host_units(program, HostCode::operators), before * kRecorded + kProductUnits * kAutogradFactor);
 }
 
+// Called from Python again, and wrapped by torch.utils.checkpoint once a block.
+TEST(HostUnits, WhatRunsAgainIsForwardAndItsCheckpoint) {
+  Program program = forward_program();
+  program.sections.push_back({"layer backward", 1, Pass::backward, {}, 0});
+  const double before = host_units(program, HostCode::operators);
+  program.sections.push_back({"layer (recomputed)", 3, Pass::backward, {}, 0, true});
+  KernelCall again = program.calls.front();
+  again.section = 2;
+  program.calls.push_back(again);
+  EXPECT_DOUBLE_EQ(host_units(program, HostCode::operators),
+                   before + 3 * (kProductUnits * kAround * kRecorded + kCheckpointUnits));
+}
+
 TEST(HostUnits, AStepOfPytorchIsPricedByItsOperators) {
   Workload w;
   w.requests = {{1, 128, 0}};

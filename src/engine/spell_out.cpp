@@ -336,11 +336,13 @@ bool looks_like_attention(const Operator& op) {
 }
 
 void spell(SectionRewriter& out, const Operator& op, const Section& section, const SpellingOptions& options) {
+  // Inductor's kernels of a rotation and of a gate, forward and backward, read and write what those of one operator do.
+  const bool whole = options.fused_layers || options.compiled;
   if (const auto* norm = op.shape.get_if<RmsNorm>(); norm && !options.fused_norm)
     return spell_rms_norm(out, op, *norm, options.low_precision);
-  if (const auto* rope = op.shape.get_if<Rope>(); rope && !options.fused_layers)
+  if (const auto* rope = op.shape.get_if<Rope>(); rope && !whole)
     return spell_rope(out, op, *rope, section, options.wide_rotation && options.low_precision);
-  if (const auto* gate = op.shape.get_if<GatedActivation>(); gate && !options.fused_layers)
+  if (const auto* gate = op.shape.get_if<GatedActivation>(); gate && !whole)
     return spell_gate(out, op, *gate, options.merged_projections);
   if (const auto* e = op.shape.get_if<Elementwise>(); e && op.spelling == Spelling::gelu_new && !options.fused_norm)
     return spell_gelu(out, op, e->count());
@@ -356,7 +358,7 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
     if (const auto* a = op.shape.get_if<AttentionDecode>())
       return spell_math_attention(out, op, eager_of(*a), options.low_precision);
   }
-  if (options.eager_attention && !(options.finds_attention && looks_like_attention(op))) {
+  if (options.eager_attention && !(options.compiled && looks_like_attention(op))) {
     if (const auto* a = op.shape.get_if<AttentionPrefill>()) return spell_attention(out, op, eager_of(*a), options);
     if (const auto* a = op.shape.get_if<MlaPrefill>())
       return spell_attention(out, op, eager_of(as_prefill(*a)), options);
