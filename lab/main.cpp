@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   EndToEndCommand end_to_end;
   CollectivesCommand collectives;
   CoverageCommand coverage;
+  AttentionCommand attention;
   PowerCommand power;
   RetimeJudgeCommand retime;
   PlanCardsCommand plans;
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   add_end_to_end_command(app, end_to_end, chosen);
   add_collectives_command(app, collectives, chosen);
   add_coverage_command(app, coverage, chosen);
+  add_attention_command(app, attention, chosen);
   add_power_command(app, power, chosen);
   add_retime_judge_command(app, retime, chosen);
   add_plan_cards_command(app, plans, chosen);

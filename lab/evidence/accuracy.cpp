@@ -62,8 +62,11 @@ const std::vector<Page>& detail_pages() {
 
 // Pages that other commands make.
 constexpr std::string_view kOtherPages =
-    "- [Programs](accuracy/programs.md): PyTorch programs recorded without a card, beside their steps on an H200 (a test of "
+    "- [Programs](accuracy/programs.md): PyTorch programs recorded without a card, beside their steps on an H200 (a "
+    "test of "
     "lab/evidence writes it)\n"
+    "- [Attention](accuracy/attention.md): of an H200 by implementation, forward and backward, seen and left out "
+    "(`tilecast-lab attention`)\n"
     "- [Power](accuracy/power.md): times, clocks and watts of an H200 in bursts, windows and under load that lasts "
     "(`tilecast-lab power`)\n"
     "- [Recordings](accuracy/retime.md): kernels of an H200 forecast from recordings at other batches and lengths "

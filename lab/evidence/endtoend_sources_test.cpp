@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "engine/run.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/serving.h"
 #include "support/test_files.h"

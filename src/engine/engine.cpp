@@ -20,9 +20,9 @@ KernelSource pointwise_source(const Operator& op) {
 }
 
 // A compiled or serving engine's gate is one kernel that reads both halves once: Inductor's, in vLLM's V1 too,
-// FlashInfer's in SGLang and TensorRT-LLM. Those were not measured separately; the fused one in our own tables is of their kind (4.3 of 4.8
-// TB/s on an H200), PyTorch's pair of kernels beside it is not. vLLM's kernel of 2024 was slow (Vidur's rows: 1.0 of
-// 2.0 TB/s on an A100) and is left to what is learned about both.
+// FlashInfer's in SGLang and TensorRT-LLM. Those were not measured separately; the fused one in our own tables is of
+// their kind (4.3 of 4.8 TB/s on an H200), PyTorch's pair of kernels beside it is not. vLLM's kernel of 2024 was slow
+// (Vidur's rows: 1.0 of 2.0 TB/s on an A100) and is left to what is learned about both.
 bool is_fused_gate(const Operator& op, const EngineOptions& options) {
   const bool serves =
       options.kind == EngineKind::vllm || options.kind == EngineKind::sglang || options.kind == EngineKind::trtllm;
@@ -180,8 +180,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   const Launcher launcher = measured_as(options.kind);
   for (const Section& section : graph.sections) {
-    program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward,
-                                section.recomputed});
+    program.sections.push_back(
+        {section.name, section.repeats, section.pass, section.part, section.forward, section.recomputed});
     for (const Operator& op : section.operators) {
       const bool fused_gate = is_fused_gate(op, options);
       context.engine = fused_gate ? Launcher(Launcher::pytorch) : launcher;

@@ -71,8 +71,8 @@ double host_units(const Program& program, HostCode code) {
                                   [](const ProgramSection& s) { return s.pass == Pass::backward; });
   double units = 0;
   for (const KernelCall& call : program.calls)
-    units += static_cast<double>(call.times) *
-             units_of(call.kernel.shape, program.sections[call.section], code, trains);
+    units +=
+        static_cast<double>(call.times) * units_of(call.kernel.shape, program.sections[call.section], code, trains);
   for (const ProgramSection& section : program.sections)
     if (section.recomputed) units += kCheckpointUnits * static_cast<double>(section.repeats);
   return units;

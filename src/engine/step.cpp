@@ -172,8 +172,9 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   KernelSource& source = as.context.kernel_source;
   if (source.empty()) source = path.kernel_source;
   const bool narrow = call.kernel.format.activation_bits <= 16;
-  if (source.empty()) source = narrow ? attention_source_on(gpu, call.kernel.shape, as.context.engine)
-                                      : wide_attention_source_on(gpu, call.kernel.shape, as.context.engine);
+  if (source.empty())
+    source = narrow ? attention_source_on(gpu, call.kernel.shape, as.context.engine)
+                    : wide_attention_source_on(gpu, call.kernel.shape, as.context.engine);
   if (rocm_2024)
     if (const auto older = rocm_2024_attention(call.kernel.shape); !older.empty()) source = older;
   return as;
