@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   CollectivesCommand collectives;
   CoverageCommand coverage;
   AmdCommand amd;
+  AttentionCommand attention;
   PowerCommand power;
   RetimeJudgeCommand retime;
   PlanCardsCommand plans;
@@ -30,6 +31,7 @@ int main(int argc, char** argv) {
   add_collectives_command(app, collectives, chosen);
   add_coverage_command(app, coverage, chosen);
   add_amd_command(app, amd, chosen);
+  add_attention_command(app, attention, chosen);
   add_power_command(app, power, chosen);
   add_retime_judge_command(app, retime, chosen);
   add_plan_cards_command(app, plans, chosen);

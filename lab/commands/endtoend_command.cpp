@@ -78,8 +78,18 @@ Result<Weights> neusight_weights(const EndToEndCommand& command, Vendor vendor) 
   return weights;
 }
 
+// The same cases as users are told them, beside the experiment's forecasts.
+Status add_shipped(Results& results, const std::vector<EndToEndCase>& cases, const ModelSource& shipped) {
+  LeftOutRows without;
+  const auto judged = judge_cases(cases, Method::tilecast, &shipped, &without);
+  if (!judged) return judged.error();
+  for (std::size_t i = 0; i < std::min(results->size(), judged->size()); ++i)
+    (*results)[i].others.emplace_back("shipped", (*judged)[i].forecast);
+  return Ok{};
+}
+
 // NVIDIA's rows are judged by weights trained on NVIDIA's rows alone, AMD's by weights trained on AMD's.
-Results judge_neusight(const EndToEndCommand& command, const ModelSource&) {
+Results judge_neusight(const EndToEndCommand& command, const ModelSource& shipped) {
   const std::string folder = command.data + "/neusight";
   const auto read = neusight_cases(folder);
   if (!read) return read.error();
@@ -95,6 +105,7 @@ Results judge_neusight(const EndToEndCommand& command, const ModelSource&) {
     if (!weights) return weights.error();
     auto judged = judge_cases(own, Method::tilecast, &*weights, &left_out);
     if (!judged) return judged;
+    if (auto added = add_shipped(judged, own, shipped); !added) return std::move(added).error();
     std::move(judged->begin(), judged->end(), std::back_inserter(all));
     auto alone = judge_neusight_operators(folder, vendor, *timings, *weights);
     if (!alone) return std::move(alone).error();

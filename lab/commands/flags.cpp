@@ -284,6 +284,15 @@ void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen) {
   sub->callback([&] { chosen = [&options] { return run_amd(options); }; });
 }
 
+void add_attention_command(CLI::App& app, AttentionCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("attention", "an H200's attention by implementation, seen and left out");
+  sub->add_option("--measurements", options.measurements, "its rows, in our form")->capture_default_str();
+  sub->add_option("--data", options.data, "folder with aiconfigurator/, to train on other cards' rows alone");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/attention.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab attention --data ../shared/data -o docs/accuracy/attention.md");
+  sub->callback([&] { chosen = [&options] { return run_attention(options); }; });
+}
+
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {
   CLI::App* sub = app.add_subcommand("power", "compare forecast times, clocks and watts of loads with measured ones");
   sub->add_option("--measurements", options.measurements,

@@ -68,6 +68,8 @@ constexpr std::string_view kOtherPages =
     "- [AMD](accuracy/amd.md): products and experts of AMD's cards, matrices held out and a card left out "
     "(`tilecast-lab "
     "amd`)\n"
+    "- [Attention](accuracy/attention.md): of an H200 by implementation, forward and backward, seen and left out "
+    "(`tilecast-lab attention`)\n"
     "- [Power](accuracy/power.md): times, clocks and watts of an H200 in bursts, windows and under load that lasts "
     "(`tilecast-lab power`)\n"
     "- [Recordings](accuracy/retime.md): kernels of an H200 forecast from recordings at other batches and lengths "

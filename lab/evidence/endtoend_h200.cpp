@@ -5,13 +5,14 @@
 
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/endtoend_table.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace h200_steps {
 namespace {
 
 constexpr std::array<std::string_view, 1> kFiles = {"h200_models.csv"};  // of data/measurements
-constexpr std::array<SourceColumn, 12> kColumns = {
+constexpr std::array<SourceColumn, 13> kColumns = {
     {{"gpu", "the card", ColumnRole::gpu},
      {"model", "a bundled model", ColumnRole::model},
      {"mode", "what a step does"},
@@ -23,7 +24,8 @@ constexpr std::array<SourceColumn, 12> kColumns = {
      {"batch", "sequences"},
      {"length", "tokens of each"},
      {"metric", "which figure of the step this is"},
-     {"value", "... and how large"}}};
+     {"value", "... and how large"},
+     {"card", "which one, in which host"}}};
 // Weights in fp32, products in bf16.
 constexpr std::array<NameRule, 1> kFormats = {{{"autocast_bf16", "bf16"}}};
 
@@ -37,6 +39,7 @@ struct Identity {
 using Metrics = std::map<std::string, double>;
 struct MeasuredCase {
   Metrics metrics;
+  std::string card;
   Count rows = 0;
 };
 
@@ -59,7 +62,7 @@ std::optional<HostCost> host_of(const Identity& id) {
   return std::nullopt;
 }
 
-// Operators of our own modules, one after the other; nobody recorded how fast the host was at the time.
+// Operators of modules of our own, one after the other.
 std::optional<HostPace> pace_of(const Identity& id) {
   if (id.ops != "plain" || id.engine != "eager") return std::nullopt;
   return HostPace{HostCode::operators, host_cost(EngineKind::pytorch).per_launch};
@@ -151,6 +154,38 @@ Result<EndToEndCase> case_of(const Identity& id, const Metrics& metrics) {
   return one;
 }
 
+// How fast a host was while a case was measured: the time it took to issue a step to an idle card, over the additions
+// that a forecast counts for the step.
+struct HostSign {
+  std::string card, model;
+  Seconds addition;
+};
+std::optional<HostSign> sign_of(const Identity& id, const MeasuredCase& measured, const EndToEndCase& one) {
+  constexpr double kQueue = 1024;  // launches that wait for the card; the host waits with any more
+  const auto figure = [&](const char* name) {
+    const auto found = measured.metrics.find(name);
+    return found == measured.metrics.end() ? 0.0 : found->second;
+  };
+  const double issue = figure("issue_ms"), kernels = figure("kernels");
+  if (!(issue > 0) || !(kernels > 0) || (kernels > kQueue && !waits_for_host(measured.metrics))) return std::nullopt;
+  const auto prepared = prepare(one.runs.front());
+  if (!prepared) return std::nullopt;
+  return HostSign{measured.card, id.model, milliseconds(issue / host_units(prepared->program, HostCode::operators))};
+}
+
+// The pace of a case's host by the others': of its model, which were measured right before and after, else of its card.
+std::optional<Seconds> pace_by_others(const std::vector<std::optional<HostSign>>& signs, std::size_t at,
+                                      const std::string& card, const std::string& model) {
+  std::vector<double> of_model, of_card;
+  for (std::size_t i = 0; i < signs.size(); ++i) {
+    if (i == at || !signs[i] || signs[i]->card != card) continue;
+    of_card.push_back(signs[i]->addition.base());
+    if (signs[i]->model == model) of_model.push_back(signs[i]->addition.base());
+  }
+  if (of_card.empty()) return std::nullopt;
+  return seconds(median(of_model.empty() ? std::move(of_card) : std::move(of_model)));
+}
+
 }  // namespace
 }  // namespace h200_steps
 
@@ -177,9 +212,23 @@ Result<EndToEndCases> h200_cases(const std::string& path) {
     // Cases measured twice (on two cards) count once, by their first row.
     h200_steps::MeasuredCase& one = measured[*id];
     one.metrics.emplace(row["metric"], row.number("value"));
+    if (one.card.empty()) one.card = row["card"];
     ++one.rows;
   }
-  for (const auto& [id, one] : measured) read.add(h200_steps::case_of(id, one.metrics), one.rows);
+  std::vector<Result<EndToEndCase>> cases;
+  std::vector<std::optional<h200_steps::HostSign>> signs;
+  for (const auto& [id, one] : measured) {
+    cases.push_back(h200_steps::case_of(id, one.metrics));
+    const bool launches = cases.back() && cases.back()->pace;
+    signs.push_back(launches ? h200_steps::sign_of(id, one, *cases.back()) : std::nullopt);
+  }
+  std::size_t at = 0;
+  for (const auto& [id, one] : measured) {
+    if (const auto pace = h200_steps::pace_by_others(signs, at, one.card, id.model);
+        pace && cases[at] && cases[at]->pace)
+      cases[at]->pace->addition = *pace;
+    read.add(std::move(cases[at++]), one.rows);
+  }
   return read;
 }
 

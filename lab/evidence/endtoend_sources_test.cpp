@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "engine/run.h"
 #include "lab/evidence/endtoend.h"
 #include "lab/evidence/serving.h"
 #include "support/test_files.h"
@@ -205,10 +206,10 @@ TEST_F(EndToEndSources, Synperf) {
 
 TEST_F(EndToEndSources, OurOwn) {
   const auto row = [](const char* gpu, const char* model, const char* format) {
-    return fmt::format("{},{},decode,eager,fused,flash,{},0,4,128,latency_ms,3\n", gpu, model, format);
+    return fmt::format("{},{},decode,eager,fused,flash,{},0,4,128,latency_ms,3,c\n", gpu, model, format);
   };
   const auto read = h200_cases(
-      folder_.plain("own.csv", "gpu,model,mode,engine,ops,attention,dtype,checkpoint,batch,length,metric,value\n" +
+      folder_.plain("own.csv", "gpu,model,mode,engine,ops,attention,dtype,checkpoint,batch,length,metric,value,card\n" +
                                    row("H200-SXM", "llama-3.1-8b", "bf16") + row("B300", "llama-3.1-8b", "bf16") +
                                    row("X1", "llama-3.1-8b", "bf16") + row("H200-SXM", "llama-99", "bf16") +
                                    row("H200-SXM", "llama-3.1-8b", "fp7")));
@@ -217,6 +218,25 @@ TEST_F(EndToEndSources, OurOwn) {
   EXPECT_EQ(read->left_out.at("unknown GPU 'X1'"), 1);
   EXPECT_EQ(read->left_out.at("unknown model 'llama-99'"), 1);
   EXPECT_EQ(read->left_out.at("unknown format 'fp7'"), 1);
+}
+
+// A step's host is as fast as it was in the other steps of its model on that card: ten times slower here.
+TEST_F(EndToEndSources, AHostIsTimedByTheOthersSteps) {
+  std::string rows = "gpu,model,mode,engine,ops,attention,dtype,checkpoint,batch,length,metric,value,card\n";
+  const auto add = [&](const char* model, int batch, double issue) {
+    for (const auto& [metric, value] : {std::pair("latency_ms", issue), {"issue_ms", issue}, {"kernels", 900.0}})
+      rows += fmt::format("H200-SXM,{},decode,eager,plain,flash,bf16,0,{},128,{},{},c\n", model, batch, metric, value);
+  };
+  add("tinyllama-1.1b", 1, 100), add("tinyllama-1.1b", 2, 300), add("gpt2-medium", 1, 10);
+  const auto read = h200_cases(folder_.plain("own.csv", rows));
+  ASSERT_TRUE(read) << read.error().line();
+  ASSERT_EQ(read->cases.size(), 3u);
+  const auto pace = [&](std::size_t i) { return read->cases[i].pace->addition; };
+  EXPECT_EQ(read->cases[1].label.batch, 1);
+  EXPECT_NEAR(pace(1) / pace(2), 3, 1e-6) << "each by the other";
+  EXPECT_NEAR(in_milliseconds(pace(2)) * host_units(prepare(read->cases[1].runs.front())->program, HostCode::operators),
+              100, 1e-6);
+  EXPECT_GT(pace(0), pace(2)) << "no other step of its model: the middle of the card's";
 }
 
 TEST_F(EndToEndSources, OurOwnSteps) {

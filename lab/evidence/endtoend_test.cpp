@@ -261,7 +261,7 @@ TEST(EndToEndReport, ShowsWhatWasJudged) {
   EXPECT_THAT(text, HasSubstr("| H100-SXM | vllm | Llama | 1 | 10.0 % | 10.0 % | 10.0 % | +10.0 % |"));
   r.label.source = "neusight", r.label.detail = "NVIDIA", r.label.mode = "inf";
   r.others = {{"neusight", 1.0}};
-  EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | steps | 1 | 10.0 % / 10.0 % | 50.0 % / 50.0 % | - |"));
+  EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | steps | 1 | 10.0 % / 10.0 % | - | 50.0 % / 50.0 % | - |"));
   r.label.engine = "megatron", r.label.mode = "train, tp 4";
   EXPECT_THAT(end_to_end_report({r}), HasSubstr("| NVIDIA | train, tp 4 | 1 | 10.0 % / 10.0 % |"));
   EndToEndResult alone = r;
@@ -274,7 +274,8 @@ TEST(EndToEndReport, ShowsWhatWasJudged) {
   EXPECT_THAT(both, HasSubstr("| H100-SXM | Llama | arxiv_8, tp 2 | 1 | 50.0 %"));
   r.label.engine = "vllm", r.label.mode = "inf";
   EXPECT_EQ(end_to_end_report({}), "");
-  EXPECT_THAT(end_to_end_csv({r}), HasSubstr("neusight,H100-SXM,vllm,Llama,inf,NVIDIA,16,128,total,2,2.2,0,1,0,0,0,0,"));
+  EXPECT_THAT(end_to_end_csv({r}),
+              HasSubstr("neusight,H100-SXM,vllm,Llama,inf,NVIDIA,16,128,total,2,2.2,0,1,0,0,0,0,"));
 }
 
 }  // namespace

@@ -157,6 +157,7 @@ void add_engine(List& list) {
   list.add(kForeachTensorUnits);
   list.add(kAround);
   list.add(kBlockUnits);
+  list.add(kCheckpointUnits);
   list.add(kExchangeUnits);
   list.add(kRecorded);
   list.add(kArgmaxRounds);

@@ -14,6 +14,7 @@ struct SpellingOptions {
   bool static_cache = false;        // the cache is written in place, not concatenated anew
   bool fused_norm = false;          // RMSNorm and GELU have a kernel each (torch.nn.functional), not pieces
   bool fused_layers = false;        // ... and rotations, gates and experts
+  bool compiled = false;            // a compiler finds attention in its pieces; a rotation and a gate are a kernel each
   bool merged_projections = false;  // gate and values are halves of one product's result
   bool wide_rotation = false;       // rotations in fp32, by halves, not as Hugging Face does
   LossForm loss = LossForm::separate;

@@ -127,6 +127,12 @@ double attention_longer_on_hopper(const Shape& shape, EngineKind kind, EngineEra
   return is_triton_of_2023(shape, kind, era) ? kTriton2023Hopper / kTriton2023 : 1.0;
 }
 
+KernelSource wide_attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine) {
+  const bool prefill = shape.is<AttentionPrefill>() || shape.is<AttentionBackward>();
+  const bool efficient = prefill && engine == Launcher::pytorch && gpu.vendor == Vendor::nvidia;
+  return efficient ? KernelSource::efficient_attention : KernelSource::unsaid;
+}
+
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine) {
   if (!is_attention(shape)) return {};
   const TensorGeneration generation = gpu.tensor_generation();

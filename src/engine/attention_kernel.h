@@ -16,6 +16,8 @@ KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era
                               AttentionForm form = AttentionForm::fused);
 // ... if it does: what the engine chooses on this card. Empty for other kernels.
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine);
+// ... of fp32, which neither cuDNN's nor FlashAttention's kernels take.
+KernelSource wide_attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine);
 
 // The time of an era's kernel relative to the priced one.
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era);

@@ -65,6 +65,17 @@ TEST(AttentionKernel, PyTorchChoosesByTheCard) {
   EXPECT_EQ(attention_source(Gemm{1, 1, 1}, compile, EngineEra::current).text(), "");
 }
 
+TEST(AttentionKernel, PytorchsOnlyFusedKernelOfFullPrecisionIsTheEfficientOne) {
+  const auto on = [](const char* gpu, const Shape& shape, Launcher engine) {
+    return wide_attention_source_on(*find_gpu(gpu), shape, engine);
+  };
+  EXPECT_EQ(on("A100-SXM-80GB", AttentionPrefill{}, Launcher::pytorch), KernelSource::efficient_attention);
+  EXPECT_EQ(on("H200-SXM", AttentionBackward{}, Launcher::pytorch), KernelSource::efficient_attention);
+  EXPECT_TRUE(on("MI300X", AttentionPrefill{}, Launcher::pytorch).empty());
+  EXPECT_TRUE(on("A100-SXM-80GB", AttentionPrefill{}, Launcher::vllm).empty());
+  EXPECT_TRUE(on("A100-SXM-80GB", Gemm{1, 1, 1}, Launcher::pytorch).empty());
+}
+
 TEST(AttentionKernel, EnginesChooseByTheCard) {
   const auto on = [](const char* gpu, const char* engine) {
     return attention_source_on(*find_gpu(gpu), decode(100, 0), Launcher::named(engine)).text();

@@ -19,14 +19,15 @@ KernelSource pointwise_source(const Operator& op) {
   return op.walk == TorchWalk::vectorized ? KernelSource() : source_of(op.walk);
 }
 
-// A serving engine's gate is one kernel that reads both halves once: Inductor's in vLLM's V1, FlashInfer's in SGLang
-// and TensorRT-LLM. Those were not measured separately; the fused one in our own tables is of their kind (4.3 of 4.8
-// TB/s on an H200), PyTorch's pair of kernels beside it is not. vLLM's kernel of 2024 was slow (Vidur's rows: 1.0 of
-// 2.0 TB/s on an A100) and is left to what is learned about both.
+// A compiled or serving engine's gate is one kernel that reads both halves once: Inductor's, in vLLM's V1 too,
+// FlashInfer's in SGLang and TensorRT-LLM. Those were not measured separately; the fused one in our own tables is of
+// their kind (4.3 of 4.8 TB/s on an H200), PyTorch's pair of kernels beside it is not. vLLM's kernel of 2024 was slow
+// (Vidur's rows: 1.0 of 2.0 TB/s on an A100) and is left to what is learned about both.
 bool is_fused_gate(const Operator& op, const EngineOptions& options) {
   const bool serves =
       options.kind == EngineKind::vllm || options.kind == EngineKind::sglang || options.kind == EngineKind::trtllm;
-  return serves && options.era == EngineEra::current && op.shape.is<GatedActivation>();
+  const bool generated = options.kind == EngineKind::compile || (serves && options.era == EngineEra::current);
+  return generated && op.shape.is<GatedActivation>();
 }
 
 const Format& format_for(const Operator& op, const Section& section, const Precision& p) {
@@ -130,6 +131,7 @@ Graph arranged_kernels(const Graph& graph, const EngineOptions& options, const T
       .static_cache = options.static_cache || options.kind == EngineKind::compile,
       .fused_norm = options.fused_norms || options.fused_layers || options.kind == EngineKind::compile,
       .fused_layers = options.fused_layers,
+      .compiled = options.kind == EngineKind::compile,
       .merged_projections = options.merged_projections,
       .wide_rotation = options.wide_rotation,
       // Inductor's cross-entropy reads the logits as they are, once for the loss and once for their gradient.
@@ -178,7 +180,8 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   const Launcher launcher = measured_as(options.kind);
   for (const Section& section : graph.sections) {
-    program.sections.push_back({section.name, section.repeats, section.pass, section.part, section.forward});
+    program.sections.push_back(
+        {section.name, section.repeats, section.pass, section.part, section.forward, section.recomputed});
     for (const Operator& op : section.operators) {
       const bool fused_gate = is_fused_gate(op, options);
       context.engine = fused_gate ? Launcher(Launcher::pytorch) : launcher;

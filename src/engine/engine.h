@@ -59,7 +59,8 @@ struct ProgramSection {
   Count repeats = 1;
   Pass pass = Pass::forward;
   SectionPart part = {};
-  int forward = -1;  // as in Section
+  int forward = -1;         // as in Section
+  bool recomputed = false;  // as in Section
 };
 
 struct Program {

@@ -9,9 +9,13 @@
 #include "engine/run_width.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
+#include "kernel/attention_prefill.h"
 #include "kernel/copy.h"
+#include "kernel/elementwise.h"
+#include "kernel/gated_activation.h"
 #include "kernel/gemm.h"
 #include "kernel/rmsnorm.h"
+#include "kernel/rope.h"
 #include "model/build.h"
 #include "model/library.h"
 
@@ -154,6 +158,61 @@ TEST(Engine, EagerAttentionIsTwoProductsAndASoftmax) {
       EXPECT_EQ(bmm.n, 128);
       EXPECT_EQ(bmm.k, 64);
     }
+}
+
+// Heads are neighbours in T5's table of biases; the scores of a head walk over all pairs of positions between them.
+TEST(Engine, BiasesOfPositionsLieAcrossTheScores) {
+  EngineOptions o = options_of(EngineKind::pytorch, "fp32");
+  o.eager_attention = true;
+  Workload w;
+  w.requests = {{2, 128, 0}};
+  w.source_len = 64;
+  const Graph graph = arranged(*build(*find_model("T5-Base"), w), o);
+  int across = 0, straight = 0;
+  for (const Section& section : graph.sections)
+    for (const Operator& op : section.operators) {
+      if (!op.name.ends_with(".mask")) continue;
+      const auto& sum = op.shape.as<Elementwise>();
+      EXPECT_EQ(sum.inputs, 2) << op.name;
+      const bool own = op.role != Role::cross_attention;
+      EXPECT_EQ(op.walk, own ? TorchWalk::transposed : TorchWalk::vectorized) << op.name;
+      EXPECT_EQ(sum.rows, own ? 2 * 12 : 0) << op.name;
+      (own ? across : straight) += 1;
+    }
+  EXPECT_EQ(across, 2);
+  EXPECT_EQ(straight, 1);
+}
+
+// Inductor's patterns: products around a softmax without a mask, not GPT-2's choice by a causal one.
+TEST(Engine, TheCompilerFindsAttentionInItsPieces) {
+  EngineOptions o = options_of(EngineKind::compile, "fp32");
+  o.eager_attention = true;
+  Workload w;
+  w.requests = {{2, 128, 0}};
+  w.keep_cache = false;
+  const auto fused = [&](const char* model) {
+    const Graph graph = arranged(*build(*find_model(model), w), o);
+    const auto& operators = layer_of(graph).operators;
+    return std::any_of(operators.begin(), operators.end(),
+                       [](const Operator& op) { return op.shape.is<AttentionPrefill>(); });
+  };
+  EXPECT_TRUE(fused("BERT-Base"));
+  EXPECT_FALSE(fused("GPT-2"));
+  o.kind = EngineKind::pytorch;
+  EXPECT_FALSE(fused("BERT-Base"));
+}
+
+TEST(Engine, CompiledRotationsAndGatesAreAKernelEach) {
+  const Graph graph = arranged(llama(Mode::prefill, 64), options_of(EngineKind::compile));
+  int rotations = 0, gates = 0;
+  for (const Operator& op : layer_of(graph).operators)
+    rotations += op.shape.is<Rope>(), gates += op.shape.is<GatedActivation>();
+  EXPECT_EQ(rotations, 1);
+  EXPECT_EQ(gates, 1);
+  const Program program = lower(graph, options_of(EngineKind::compile));
+  EXPECT_EQ(std::count_if(program.calls.begin(), program.calls.end(),
+                          [](const KernelCall& call) { return call.context.kernel_source.text() == "triton_fused"; }),
+            1);
 }
 
 // _scaled_dot_product_attention_math of bf16 tensors: widened, multiplied in fp32, narrowed.

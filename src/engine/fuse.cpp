@@ -142,7 +142,7 @@ bool is_norm(const Shape& s) { return s.is<RmsNorm>() || s.is<LayerNorm>() || s.
 bool fusible(const Operator& op) {
   if (op.unknown) return false;
   if (const auto* copy = op.shape.get_if<Copy>()) return !copy->transpose;
-  return is_norm(op.shape) || op.shape.is<Elementwise>() || op.shape.is<GatedActivation>() || op.shape.is<Rope>();
+  return is_norm(op.shape) || op.shape.is<Elementwise>();  // a rotation and a gate are whole kernels already
 }
 
 // A run of operators of which each reads from an earlier one; at most one of them normalises rows.

@@ -54,11 +54,12 @@ bool begins_block(const Shape& shape) {
          shape.is<MlaDecode>() || shape.is<Softmax>();
 }
 
-// A gradient's operators are called from C++, so no Python surrounds them, but views have gradients too.
-double units_of(const Shape& shape, Pass pass, HostCode code, bool trains) {
+// A gradient's operators are called from C++, so no Python surrounds them, but views have gradients too. What runs
+// forward again is called from Python and recorded as it was before.
+double units_of(const Shape& shape, const ProgramSection& section, HostCode code, bool trains) {
   const double own = operator_units(shape);
-  if (pass == Pass::optimizer) return own;
-  if (pass == Pass::backward) return own * kAutogradFactor;
+  if (section.pass == Pass::optimizer) return own;
+  if (section.pass == Pass::backward && !section.recomputed) return own * kAutogradFactor;
   const double block = code == HostCode::modules && begins_block(shape) ? kBlockUnits.value : 0;
   return (own * kAround + block) * (trains ? kRecorded.value : 1);
 }
@@ -70,8 +71,10 @@ double host_units(const Program& program, HostCode code) {
                                   [](const ProgramSection& s) { return s.pass == Pass::backward; });
   double units = 0;
   for (const KernelCall& call : program.calls)
-    units += static_cast<double>(call.times) *
-             units_of(call.kernel.shape, program.sections[call.section].pass, code, trains);
+    units +=
+        static_cast<double>(call.times) * units_of(call.kernel.shape, program.sections[call.section], code, trains);
+  for (const ProgramSection& section : program.sections)
+    if (section.recomputed) units += kCheckpointUnits * static_cast<double>(section.repeats);
   return units;
 }
 

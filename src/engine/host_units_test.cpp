@@ -35,7 +35,8 @@ TEST(HostUnits, AddUpByHand) {
   const double own = 2 * kProductUnits + kAttentionUnits + kPointwiseUnits;
   EXPECT_DOUBLE_EQ(host_units(program, HostCode::operators), 3 * own * kAround);
   EXPECT_DOUBLE_EQ(host_units(program, HostCode::modules), 3 * (own * kAround + kBlockUnits));
-  EXPECT_NEAR(in_microseconds(launch_time(program, HostCode::operators, microseconds(10))), 10 * own * kAround / 4, 1e-9);
+  EXPECT_NEAR(in_microseconds(launch_time(program, HostCode::operators, microseconds(10))), 10 * own * kAround / 4,
+              1e-9);
 }
 
 TEST(HostUnits, GradientsCostMoreAndRecordingSome) {
@@ -48,6 +49,19 @@ TEST(HostUnits, GradientsCostMoreAndRecordingSome) {
   EXPECT_DOUBLE_EQ(host_units(program, HostCode::operators), before * kRecorded + kProductUnits * kAutogradFactor);
 }
 
+// Called from Python again, and wrapped by torch.utils.checkpoint once a block.
+TEST(HostUnits, WhatRunsAgainIsForwardAndItsCheckpoint) {
+  Program program = forward_program();
+  program.sections.push_back({"layer backward", 1, Pass::backward, {}, 0});
+  const double before = host_units(program, HostCode::operators);
+  program.sections.push_back({"layer (recomputed)", 3, Pass::backward, {}, 0, true});
+  KernelCall again = program.calls.front();
+  again.section = 2;
+  program.calls.push_back(again);
+  EXPECT_DOUBLE_EQ(host_units(program, HostCode::operators),
+                   before + 3 * (kProductUnits * kAround * kRecorded + kCheckpointUnits));
+}
+
 TEST(HostUnits, AStepOfPytorchIsPricedByItsOperators) {
   Workload w;
   w.requests = {{1, 128, 0}};
@@ -57,7 +71,8 @@ TEST(HostUnits, AStepOfPytorchIsPricedByItsOperators) {
   const auto prepared = prepare(run);
   ASSERT_TRUE(prepared);
   const Program& program = prepared->program;
-  const double additions = program.host.per_launch / microseconds(kPytorchLaunch) * static_cast<double>(program.launches());
+  const double additions =
+      program.host.per_launch / microseconds(kPytorchLaunch) * static_cast<double>(program.launches());
   EXPECT_NEAR(additions, host_units(program, HostCode::modules), 1e-6 * additions);
   EXPECT_GT(additions, 600) << "774 additions on a H200's host at 512 tokens (data/measurements/h200_host_steps.csv)";
   EXPECT_LT(additions, 900);

@@ -158,6 +158,21 @@ int with_dropout(SectionRewriter& out, const std::string& name, int x) {
   return y;
 }
 
+// T5 looks biases up in a table of (buckets, heads), so that the heads of a pair of positions are neighbours in memory
+// and the scores' order walks across them: once a head, over all pairs (elementwise_kernel in the H200's traces of T5,
+// data/measurements/h200_steps_kernels.csv.gz). What its cross attention adds are zeros in the scores' own order.
+bool adds_positions(const Operator& op) {
+  return op.spelling == Spelling::unscaled && op.role != Role::cross_attention;
+}
+// T5's bias is as large as the scores; masks are read repeatedly from the cache.
+Shape mask_of(const Operator& op, const EagerAttention& a) {
+  const Count rows = a.batch * a.heads, cols = a.q_len * a.kv_len;
+  if (!adds_positions(op)) return elementwise(PointwiseOp::add, op.spelling == Spelling::unscaled ? 2 : 1, rows * cols);
+  Elementwise mask;
+  mask.op = PointwiseOp::add, mask.inputs = 2, mask.rows = rows, mask.cols = cols;
+  return mask;
+}
+
 // Scores, mask, softmax and the weighted sum, each a separate kernel.
 void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttention& a,
                      const SpellingOptions& options) {
@@ -186,9 +201,8 @@ void spell_attention(SectionRewriter& out, const Operator& op, const EagerAttent
   int s = out.add(op.name + ".scores", product, {q, k}, scores);
   if (op.spelling == Spelling::masked_where || op.spelling == Spelling::masked_add)
     s = out.pointwise(op.name + ".scale", PointwiseOp::div, {s}, scores);
-  // T5's bias is as large as the scores; masks are read repeatedly from the cache.
-  const Count read = op.spelling == Spelling::unscaled ? 2 : 1;
-  s = out.add(op.name + ".mask", elementwise(PointwiseOp::add, read, scores), {s}, scores);
+  s = out.add(op.name + ".mask", mask_of(op, a), {s}, scores);
+  if (adds_positions(op)) out.last().walk = TorchWalk::transposed;
   if (op.spelling == Spelling::clamped) s = out.pointwise(op.name + ".clamp", PointwiseOp::relu, {s}, scores);
   Softmax softmax;
   softmax.rows = groups * a.q_len, softmax.cols = a.kv_len;
@@ -312,12 +326,23 @@ bool ends_a_block(const Operator& op) {
          op.role == Role::experts;
 }
 
+// Products around a softmax of divided scores, in which Inductor finds scaled_dot_product_attention
+// (torch/_inductor/fx_passes/fuse_attention.py, _sfdp_pattern_11 and _12, from PyTorch 2.1 on). A mask of ones, as
+// encoders make it where they are given none, is folded away before (joint_graph.py, constant_fold_uniform_value); a
+// causal mask stays, and GPT-2's and T5's forms match no pattern of that release.
+bool looks_like_attention(const Operator& op) {
+  const auto* a = op.shape.get_if<AttentionPrefill>();
+  return a && a->mask == AttentionMask::full && op.spelling == Spelling::masked_add;
+}
+
 void spell(SectionRewriter& out, const Operator& op, const Section& section, const SpellingOptions& options) {
+  // Inductor's kernels of a rotation and of a gate, forward and backward, read and write what those of one operator do.
+  const bool whole = options.fused_layers || options.compiled;
   if (const auto* norm = op.shape.get_if<RmsNorm>(); norm && !options.fused_norm)
     return spell_rms_norm(out, op, *norm, options.low_precision);
-  if (const auto* rope = op.shape.get_if<Rope>(); rope && !options.fused_layers)
+  if (const auto* rope = op.shape.get_if<Rope>(); rope && !whole)
     return spell_rope(out, op, *rope, section, options.wide_rotation && options.low_precision);
-  if (const auto* gate = op.shape.get_if<GatedActivation>(); gate && !options.fused_layers)
+  if (const auto* gate = op.shape.get_if<GatedActivation>(); gate && !whole)
     return spell_gate(out, op, *gate, options.merged_projections);
   if (const auto* e = op.shape.get_if<Elementwise>(); e && op.spelling == Spelling::gelu_new && !options.fused_norm)
     return spell_gelu(out, op, e->count());
@@ -333,7 +358,7 @@ void spell(SectionRewriter& out, const Operator& op, const Section& section, con
     if (const auto* a = op.shape.get_if<AttentionDecode>())
       return spell_math_attention(out, op, eager_of(*a), options.low_precision);
   }
-  if (options.eager_attention) {
+  if (options.eager_attention && !(options.compiled && looks_like_attention(op))) {
     if (const auto* a = op.shape.get_if<AttentionPrefill>()) return spell_attention(out, op, eager_of(*a), options);
     if (const auto* a = op.shape.get_if<MlaPrefill>())
       return spell_attention(out, op, eager_of(as_prefill(*a)), options);

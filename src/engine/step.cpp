@@ -171,9 +171,10 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   as.context.engine = path.engine;
   KernelSource& source = as.context.kernel_source;
   if (source.empty()) source = path.kernel_source;
-  // Neither cuDNN's nor FlashAttention's kernels take fp32.
-  if (source.empty() && call.kernel.format.activation_bits <= 16)
-    source = attention_source_on(gpu, call.kernel.shape, as.context.engine);
+  const bool narrow = call.kernel.format.activation_bits <= 16;
+  if (source.empty())
+    source = narrow ? attention_source_on(gpu, call.kernel.shape, as.context.engine)
+                    : wide_attention_source_on(gpu, call.kernel.shape, as.context.engine);
   if (rocm_2024)
     if (const auto older = rocm_2024_attention(call.kernel.shape); !older.empty()) source = older;
   return as;

@@ -48,6 +48,17 @@ Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gp
   return wanted;
 }
 
+// xFormers' kernels multiply fp32 on the tensor pipes from sm80 on, as three products of tf32 (OpMultiplyAddFastF32 in
+// gemm_kernel_utils.h); on an H200 they ran as fmha_cutlassF_f32_aligned_64x64_rf_sm80 (data/measurements,
+// h200_programs_kernels.csv.gz).
+Result<MathPath> attention_math(const Format& format, AttentionAlgorithm algorithm, const Gpu& gpu) {
+  constexpr double kProducts = 3;
+  const bool in_parts = algorithm == AttentionAlgorithm::efficient && format.math == DType::fp32 &&
+                        gpu.vendor == Vendor::nvidia && gpu.has_tensor(DType::tf32, DType::fp32);
+  if (!in_parts) return math_path(format, gpu);
+  return MathPath{Pipe::tensor, DType::tf32, DType::fp32, gpu.tensor_rate(DType::tf32, DType::fp32) / kProducts};
+}
+
 std::vector<Lengths> gather_lengths(Count batch, Count q, Count kv, const std::vector<Count>& q_lens,
                                     const std::vector<Count>& kv_lens) {
   if (q_lens.empty() && kv_lens.empty()) return {{q, kv > 0 ? kv : q, batch}};

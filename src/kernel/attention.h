@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpu/gpu.h"
+#include "kernel/format.h"
 #include "tilecast/result.h"
 #include "tilecast/units.h"
 
@@ -28,6 +29,9 @@ constexpr const auto& enum_names(AttentionAlgorithm) { return kAttentionAlgorith
 
 // The algorithm that runs on this GPU; an error if the hardware lacks what it needs.
 Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gpu& gpu);
+
+// The pipe that an algorithm's products take.
+Result<MathPath> attention_math(const Format& format, AttentionAlgorithm algorithm, const Gpu& gpu);
 
 // Type of the key-value cache: that of the queries, or quantised.
 enum class CacheType : std::uint8_t { same, fp8 };

@@ -251,8 +251,6 @@ void add_group_launches(Plan& plan, const Problem& p, const BackwardTile& tile, 
 }  // namespace
 
 Result<Plan> plan(const AttentionBackward& s, const Format& format, const Gpu& gpu, const Context& context) {
-  const auto math = math_path(format, gpu);
-  if (!math) return math.error();
   const auto element = attention_bytes(format, CacheType::same);
   if (!element) return element.error();
   const bool named = s.forward.algorithm != AttentionAlgorithm::automatic;
@@ -261,6 +259,8 @@ Result<Plan> plan(const AttentionBackward& s, const Format& format, const Gpu& g
   // AMD's gradient kernels are not modelled separately.
   if (*algorithm == AttentionAlgorithm::ck || *algorithm == AttentionAlgorithm::aiter)
     algorithm = AttentionAlgorithm::fa2;
+  const auto math = attention_math(format, *algorithm, gpu);
+  if (!math) return math.error();
   const AttentionPrefill& forward = s.forward;
   const Problem p{forward.geometry(), forward.lengths(), forward.mask, forward.window, *element, *math};
   const BackwardTile tile = choose_tile(p, *algorithm, gpu);

@@ -100,6 +100,20 @@ TEST(FlashTile, SplitsByWaveEfficiency) {
   EXPECT_EQ(fa2_splits(48, 64, gpu), 2);  // called with twice the SMs
 }
 
+// Three products of tf32 for one of fp32, where tensor pipes take it and the kernel is xFormers'.
+TEST(Attention, EfficientKernelsMultiplyFullPrecisionInParts) {
+  const auto math = [](AttentionAlgorithm algorithm, const char* dtype, const char* gpu) {
+    return *attention_math(*format_from(dtype), algorithm, *find_gpu(gpu));
+  };
+  const MathPath a100 = math(AttentionAlgorithm::efficient, "fp32", "A100-SXM-80GB");
+  EXPECT_EQ(a100.pipe, Pipe::tensor);
+  EXPECT_DOUBLE_EQ(3 * a100.ops_per_clock, math(AttentionAlgorithm::efficient, "tf32", "A100-SXM-80GB").ops_per_clock);
+  EXPECT_EQ(math(AttentionAlgorithm::fa2, "fp32", "A100-SXM-80GB").pipe, Pipe::vector);
+  EXPECT_EQ(math(AttentionAlgorithm::efficient, "fp32", "V100-SXM").pipe, Pipe::vector);
+  EXPECT_EQ(math(AttentionAlgorithm::efficient, "bf16", "A100-SXM-80GB").ops_per_clock,
+            math_path(*format_from("bf16"), *find_gpu("A100-SXM-80GB"))->ops_per_clock);
+}
+
 TEST(FlashTile, NeverExceedsSharedMemory) {
   for (const Gpu& gpu : built_in_gpus())
     for (const Count dim : {32, 64, 80, 96, 128, 192, 256, 512, 576})

@@ -115,6 +115,7 @@ Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu& gpu
   kernel.required_slots = least_slots(required_slots(shape), kernel.element);
   kernel.walk = torch_walk(context);
   kernel.operands = offsets_of(shape);
+  kernel.row = shape.elements > 0 ? 0 : shape.cols;
   Plan plan{pointwise_launches(kernel, gpu)};
   // PyTorch has no kernel that writes several gradients: this is the fused one a compiler makes.
   if (shape.backward && shape.inputs > 1)

@@ -53,6 +53,23 @@ TEST(Elementwise, RowsTimesColsIsElements) {
   EXPECT_TRUE(shape_from("elementwise", {{"rows", "2"}, {"cols", "4"}}));
 }
 
+// A sector of the operand across is read for each of its eight elements, from memory where a row of everything else
+// does not stay in the cache between them.
+TEST(Elementwise, AnOperandAcrossIsReadBySectors) {
+  Elementwise sum;
+  sum.inputs = 2, sum.rows = 32, sum.cols = Count{2048} * 2048;
+  Context across;
+  across.kernel_source = source_of(TorchWalk::transposed);
+  const Launch launch = plan(sum, *format_from("fp32"), *find_gpu("A100-PCIe-40GB"), across)->launches.front();
+  const double elements = static_cast<double>(sum.count());
+  EXPECT_EQ(launch.total().l2_load, bytes(elements * (4 + 32)));
+  ASSERT_EQ(launch.operands.all().size(), 3u);
+  const Operand& operand = launch.operands.all()[1];
+  EXPECT_EQ(operand.size, bytes(4 * elements));
+  EXPECT_DOUBLE_EQ(operand.passes, 8);
+  EXPECT_EQ(operand.reuse_distance, bytes((4 + 32 + 4) * static_cast<double>(sum.cols)));
+}
+
 TEST(Elementwise, LargeTensorsAreCutAtTwoGibibytes) {
   // 2^29 fp32 elements end at byte 2^31 - 1: one launch; one more and PyTorch halves the tensor.
   EXPECT_EQ(planned(pointwise(Count{1} << 29, 1, PointwiseOp::relu), "fp32", "A100-PCIe-80GB").launches.size(), 1u);

@@ -326,9 +326,6 @@ Launch combine_launch(double rows, Count v_dim, int splits, const AttentionBytes
 
 Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const Gpu& gpu, const Context& context) {
   const bool wider = !p.decode && multiplies_wider(p.heads, format, context, gpu);
-  const auto math =
-      p.decode ? decode_math(format, p.cache, gpu) : math_path(wider ? *format_from("bf16") : format, gpu);
-  if (!math) return math.error();
   const auto element = attention_bytes(format, p.cache);
   if (!element) return element.error();
   const bool named = p.algorithm != AttentionAlgorithm::automatic;
@@ -339,6 +336,10 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   // Triton's kernels on AMD have FlashAttention 2's tiles, not Composable Kernel's.
   if (*algorithm == AttentionAlgorithm::ck && context.kernel_source.says(KernelSource::Word::triton))
     algorithm = AttentionAlgorithm::fa2;
+
+  const auto math = p.decode ? decode_math(format, p.cache, gpu)
+                             : attention_math(wider ? *format_from("bf16") : format, *algorithm, gpu);
+  if (!math) return math.error();
 
   TileQuestion question{
       *algorithm,           p.heads,    *element, longest_q(p), p.mask == AttentionMask::causal, p.window > 0,

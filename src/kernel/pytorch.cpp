@@ -77,6 +77,14 @@ int elements_per_thread(const Pointwise& kernel, const Gpu& gpu) {
   return kernel.element >= bytes(4) ? 2 : 4;
 }
 
+// Each element of a sector belongs to another row: between two of them a row of everything else passes.
+Operand operand_across(const Pointwise& kernel, Bytes size, const Demand& one) {
+  Operand operand{"input across", size};
+  operand.passes = std::max(1.0, constants::kSector / in_bytes(kernel.element));
+  operand.reuse_distance = (one.l2_load + one.l2_store) * static_cast<double>(kernel.row);
+  return operand;
+}
+
 }  // namespace
 
 std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu) {
@@ -90,8 +98,8 @@ std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu) 
   one.xu = ops(kernel.cost.xu);
   one.l2_load = width.read * reads;
   // Neighbouring threads read a transposed operand from different sectors, and use one element of each.
-  if (kernel.walk == TorchWalk::transposed && kernel.reads > 0)
-    one.l2_load = one.l2_load - width.read + std::max(width.read, bytes(constants::kSector));
+  const bool across = kernel.walk == TorchWalk::transposed && kernel.reads > 0;
+  if (across) one.l2_load = one.l2_load - width.read + std::max(width.read, bytes(constants::kSector));
   one.l2_store = width.written * writes;
 
   std::vector<Launch> launches;
@@ -106,8 +114,9 @@ std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu) 
     launch.vector_type = kernel.vector_type;
     launch.plan_known = kernel.walk == TorchWalk::vectorized;  // other walks' slots are fitted, not counted
     launch.required.vector = ops(2 * kernel.required_slots * n);
-    if (kernel.reads > 0)
-      launch.operands.add({"input", width.read * n * reads, Operand::Role::activation, true, false});
+    if (const double straight = reads - (across ? 1 : 0); straight > 0)
+      launch.operands.add({"input", width.read * n * straight, Operand::Role::activation, true, false});
+    if (across) launch.operands.add(operand_across(kernel, width.read * n, one));
     launch.operands.add({"output", width.written * n * writes, kernel.result, false, true});
     launches.push_back(std::move(launch));
   }

@@ -57,6 +57,7 @@ struct Pointwise {
   DType vector_type = DType::fp32;
   TorchWalk walk = TorchWalk::vectorized;
   int operands = 2;  // of an element, including broadcast ones and the result: what a strided walk computes offsets for
+  Count row = 0;     // transposed: elements walked before the sectors of the operand across are read again; 0: few
 };
 std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu);
 
