@@ -117,6 +117,22 @@ double replicas_at(const FleetRecord& fleet, Seconds time) {
   return on;
 }
 
+// Without the times between tokens.
+ServingOutcome part_of(const ServingOutcome& outcome, const CountedSpan& span) {
+  ServingOutcome part;
+  for (const RequestRecord& r : outcome.requests)
+    if (span.has(r.sent)) part.requests.push_back(r);
+  for (const StepRecord& s : outcome.steps) {
+    if (!span.has(s.start)) continue;
+    part.steps.push_back(s);
+    part.busy += seconds(static_cast<double>(s.gpu));
+  }
+  part.gap_count = outcome.gap_count;
+  part.replicas = outcome.replicas, part.gpus = outcome.gpus, part.idle = outcome.idle;
+  part.begin = span.from, part.end = span.to;
+  return part;
+}
+
 ServingMetrics metrics_with(const ServingOutcome& outcome, std::vector<float> gaps, const Slo& slo,
                             const std::vector<RequestClass>& classes) {
   ServingMetrics m;
@@ -169,13 +185,52 @@ ServingMetrics metrics_with(const ServingOutcome& outcome, std::vector<float> ga
   return m;
 }
 
+// What is sent in a span need not end in it.
+void count_those_that_end(ServingMetrics& m, const ServingOutcome& outcome, const CountedSpan& span) {
+  double requests = 0, output = 0, tokens = 0;
+  for (const RequestRecord& r : outcome.requests) {
+    if (!r.served() || !span.has(r.last)) continue;
+    ++requests, output += static_cast<double>(r.output), tokens += static_cast<double>(r.input + r.output);
+  }
+  if (!(m.duration > 0)) return;
+  m.request_throughput = requests / m.duration, m.output_throughput = output / m.duration;
+  m.total_throughput = tokens / m.duration;
+  if (m.energy && output > 0) m.energy->per_token = m.energy->joules / output;
+}
+
+ServingMetrics metrics_counted(const ServingOutcome& outcome, std::vector<float> gaps, const Slo& slo,
+                               const std::vector<RequestClass>& classes, const std::optional<CountedSpan>& counted) {
+  if (!counted) return metrics_with(outcome, std::move(gaps), slo, classes);
+  ServingMetrics m = metrics_with(part_of(outcome, *counted), std::move(gaps), slo, classes);
+  count_those_that_end(m, outcome, *counted);
+  return m;
+}
+
 }  // namespace
 
-ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
-  return metrics_with(outcome, outcome.gaps, slo, classes);
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes,
+                          const std::optional<CountedSpan>& counted) {
+  return metrics_counted(outcome, outcome.gaps, slo, classes, counted);
 }
-ServingMetrics metrics_of(ServingOutcome&& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
-  return metrics_with(outcome, std::move(outcome.gaps), slo, classes);
+ServingMetrics metrics_of(ServingOutcome&& outcome, const Slo& slo, const std::vector<RequestClass>& classes,
+                          const std::optional<CountedSpan>& counted) {
+  return metrics_counted(outcome, std::move(outcome.gaps), slo, classes, counted);
+}
+
+ServingMetrics times(ServingMetrics m, Count deployments) {
+  const auto n = static_cast<double>(deployments);
+  for (Count* of : {&m.completed, &m.refused, &m.cancelled, &m.unsent, &m.wasted_tokens, &m.input_tokens,
+                    &m.output_tokens, &m.preemptions, &m.steps, &m.peak_tokens})
+    *of *= deployments;
+  for (double* of : {&m.request_throughput, &m.output_throughput, &m.total_throughput, &m.gpu_hours}) *of *= n;
+  if (m.goodput) *m.goodput *= n;
+  if (m.missed) *m.missed *= deployments;
+  if (m.energy) m.energy->joules *= n, m.energy->watts *= n;
+  for (ClassMetrics& c : m.classes) {
+    for (Count* of : {&c.completed, &c.refused, &c.cancelled, &c.unsent}) *of *= deployments;
+    if (c.goodput) *c.goodput *= n;
+  }
+  return m;
 }
 
 std::vector<Slice> over_time(const ServingOutcome& outcome, int slices) {

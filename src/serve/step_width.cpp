@@ -68,7 +68,8 @@ StepWidths step_widths(const DeploymentOptions& d, const ServingOutcome& outcome
 
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
-                                 Method method, const ModelSource* weights, int slices) {
+                                 Method method, const ModelSource* weights, int slices,
+                                 const std::optional<CountedSpan>& counted) {
   const StepWidths widths = step_widths(deployment, outcome, method, weights);
   ServingEnds ends;
   ends.widths = widths;
@@ -82,7 +83,7 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
     if (again.prefill) again.prefill->cost = &of_prompts.emplace(*simulation.prefill->cost, widths, slow);
     auto at_end = simulate(requests, again);
     if (!at_end) return std::move(at_end).error();
-    (slow ? ends.slow : ends.fast) = metrics_of(*std::move(at_end), slo);
+    (slow ? ends.slow : ends.fast) = metrics_of(*std::move(at_end), slo, {}, counted);
     if (slices == 0) continue;
     at_end->begin = outcome.begin, at_end->end = outcome.end;
     (slow ? ends.slow_over_time : ends.fast_over_time) = over_time(*at_end, slices);
@@ -183,6 +184,18 @@ ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecas
   ServingEnds whole = parts;
   whole.fast = RunEnd(parts, forecast, false).metrics(), whole.slow = RunEnd(parts, forecast, true).metrics();
   return whole;
+}
+
+RateEnds capacity_ends(double capacity, const ServingEnds& parts, double prompts) {
+  const auto steps = [&](double StepWidth::*end) {
+    return prompts * parts.widths.prompts.*end + (1 - prompts) * parts.widths.answers.*end;
+  };
+  ServingMetrics forecast;
+  forecast.request_throughput = capacity;
+  ServingEnds ends{forecast, forecast, parts.steps, true};
+  ends.fast.request_throughput /= steps(&StepWidth::low), ends.slow.request_throughput /= steps(&StepWidth::high);
+  const ServingEnds whole = of_whole_run(ends, forecast);
+  return {whole.slow.request_throughput, whole.fast.request_throughput};
 }
 
 void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation) {

@@ -47,12 +47,21 @@ struct ServingEnds {
   StepWidths widths = {};
   std::vector<Slice> fast_over_time = {}, slow_over_time = {};  // over the seconds of the run as forecast
 };
-// `simulation` as it gave `outcome` of the requests; `slices` of it over time, where they are wanted.
+// `simulation` as it gave `outcome` of the requests; `slices` of it over time, where they are wanted; figures of the
+// part that is `counted`.
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
-                                 Method method, const ModelSource* weights, int slices = 0);
+                                 Method method, const ModelSource* weights, int slices = 0,
+                                 const std::optional<CountedSpan>& counted = {});
 // Of a step of a run of this kind, from what its kernels leave open.
 StepWidth of_whole_step(const StepWidth& parts, RunKind kind);
+
+// How many requests a second may be served at most, where the forecast is `capacity`: steps of which a share of the
+// time, `prompts`, is that of steps with prompts, at the ends of their widths, and what queued runs are off by besides.
+struct RateEnds {
+  double low = 0, high = 0;
+};
+RateEnds capacity_ends(double capacity, const ServingEnds& parts, double prompts);
 
 bool mostly_queued(const std::vector<RequestRecord>& requests);
 
