@@ -1,6 +1,8 @@
 // Which attention kernel an engine runs; plans and learned corrections both depend on it.
 #pragma once
 
+#include <optional>
+
 #include "engine/kinds.h"
 #include "engine/torch_attention.h"
 #include "gpu/gpu.h"
@@ -14,6 +16,11 @@ AttentionAlgorithm algorithm_of(const Shape& attention);
 // Forms and algorithms that mean the same kernel; `fused` and `automatic` where there is none.
 AttentionForm form_of(AttentionAlgorithm algorithm);
 KernelSource source_of(AttentionForm form);
+
+// vLLM's and SGLang's kernel of that form; none if the engine has no such backend.
+std::optional<KernelSource> served_source(EngineKind kind, AttentionForm form, bool decode);
+// Whether the engine has it and the card runs it. The error names the field "attention".
+Status check_attention(AttentionForm form, EngineKind kind, const Gpu& gpu, const Format& format);
 
 // The shape as the engine requests it: its algorithm if the card does not decide, and no window if none binds. `form`
 // counts where PyTorch runs it.

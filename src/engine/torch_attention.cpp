@@ -141,6 +141,15 @@ Status check_attention(AttentionForm form, const Gpu& gpu, const Format& format)
     case AttentionForm::aiter:
       if (!gpu.cdna3_or_later()) return refused(gpu, "AITER's attention", "CDNA3 or later", "fused");
       return narrow("AITER's attention");
+    case AttentionForm::triton: return narrow("Triton's attention");
+    case AttentionForm::flashinfer:
+      if (!nvidia) return refused(gpu, "FlashInfer", "an NVIDIA card", "fused, triton or aiter");
+      if (gpu.architecture < Architecture::turing) return refused(gpu, "FlashInfer", "Turing or later", "fused");
+      return narrow("FlashInfer");
+    case AttentionForm::trtllm:
+      if (!data_centre_blackwell(gpu))
+        return refused(gpu, "TRT-LLM-gen's attention", "data-centre Blackwell", "fused or flashinfer");
+      return narrow("TRT-LLM-gen's attention");
   }
   return Ok{};
 }

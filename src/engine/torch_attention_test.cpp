@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/attention_kernel.h"
 #include "gpu/registry.h"
 #include "kernel/attention_prefill.h"
 
@@ -76,6 +77,23 @@ TEST(TorchAttention, KernelsThatACardLacksAreRefusedWithWhatItHas) {
   EXPECT_THAT(line(AttentionForm::xformers, "V100-SXM", "bf16"), HasSubstr("fp16"));
   EXPECT_EQ(line(AttentionForm::xformers, "P4"), "fine");
   EXPECT_EQ(line(AttentionForm::cudnn, "A100-SXM-80GB"), "fine");
+}
+
+TEST(TorchAttention, EnginesHaveBackendsOfTheirOwn) {
+  const auto line = [](AttentionForm form, EngineKind kind, const char* gpu) {
+    const Status s = check_attention(form, kind, *find_gpu(gpu), *format_from("bf16"));
+    return s ? std::string("fine") : s.error().line();
+  };
+  using enum EngineKind;
+  EXPECT_EQ(line(AttentionForm::triton, vllm, "H100-SXM"), "fine");
+  EXPECT_EQ(line(AttentionForm::aiter, vllm, "MI300X"), "fine");
+  EXPECT_EQ(line(AttentionForm::trtllm, sglang, "B200"), "fine");
+  EXPECT_THAT(line(AttentionForm::trtllm, sglang, "H100-SXM"), HasSubstr("Blackwell"));
+  EXPECT_THAT(line(AttentionForm::flashinfer, vllm, "MI300X"), HasSubstr("NVIDIA"));
+  EXPECT_THAT(line(AttentionForm::cudnn, vllm, "H100-SXM"),
+              AllOf(HasSubstr("vllm does not run cudnn"), HasSubstr("triton")));
+  EXPECT_THAT(line(AttentionForm::flash2, trtllm, "H100-SXM"), HasSubstr("what it runs: fused"));
+  EXPECT_THAT(line(AttentionForm::flashinfer, pytorch, "H100-SXM"), HasSubstr("engine vllm"));
 }
 
 }  // namespace
