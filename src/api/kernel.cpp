@@ -128,7 +128,7 @@ Result<Context> chosen_context(const KernelQuery& query, const Kernel& kernel, c
   if (!query.torch.empty() && (!pytorch || !is_attention(kernel.shape)))
     return field_error("torch", "is for attention with engine pytorch", "leave it out");
   if (context.engine.empty() || !context.kernel_source.empty() || !is_attention(kernel.shape)) return context;
-  const auto torch = query.torch.empty() ? TorchRelease{} : torch_from(query.torch);
+  const auto torch = query.torch.empty() ? PyTorchVersion{} : torch_from(query.torch);
   if (!torch) return torch.error();
   if (const AttentionForm form = form_of(algorithm_of(kernel.shape)); form != AttentionForm::fused) {
     if (!query.torch.empty()) return field_error("torch", "has no effect beside algorithm", "leave one of them out");

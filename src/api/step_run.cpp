@@ -215,7 +215,7 @@ Status set_attention(const StepQuery& q, const Gpu& gpu, Run& run) {
   if (engine.eager_attention || q.attention.value_or(AttentionForm::fused) != AttentionForm::fused) return Ok{};
   AttentionPrefill usual;
   usual.head_dim = 64;
-  const TorchRelease torch = engine.torch.value_or(torch_of(engine.era));
+  const PyTorchVersion torch = engine.torch.value_or(torch_of(engine.era));
   engine.math_attention |= torch_attention(gpu, usual, format, torch) == AttentionForm::math;
   return Ok{};
 }

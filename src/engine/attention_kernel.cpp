@@ -182,7 +182,7 @@ double attention_longer_on_hopper(const Shape& shape, EngineKind kind, EngineEra
 }
 
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine, const Format& format,
-                                 TorchRelease torch) {
+                                 PyTorchVersion torch) {
   if (!is_attention(shape)) return {};
   if (engine == Launcher::pytorch) return source_of(torch_attention(gpu, shape, format, torch));
   if (format.activation_bits > 16) return {};  // the engines' kernels take no fp32

@@ -31,7 +31,7 @@ KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era
                               AttentionForm form = AttentionForm::fused);
 // ... if it does: what the engine chooses on this card. Empty for other kernels.
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine, const Format& format,
-                                 TorchRelease torch = {});
+                                 PyTorchVersion torch = {});
 
 // Without an algorithm that the card has no kernel of: engines and frameworks ask for theirs by default, not by card.
 Shape attention_that_runs(const Gpu& gpu, Shape shape);
