@@ -78,7 +78,10 @@ std::string forecast_table(const KernelQuery& query, const std::vector<KernelFor
     table.add({f.gpu, text_of(f.latency), text_of_interval(f.interval.low, f.interval.high), text_of(f.bound),
                percent(f.efficiency), std::string(name_of(f.limited_by)), three_digits(first.latency / f.latency) + "×",
                seen_text(name_of(f.seen))});
-  return out + table.shown();
+  out += table.shown();
+  for (const KernelForecast& f : forecasts)
+    for (const std::string& note : f.notes) out += fmt::format("\n{}: {}\n", f.gpu, note);
+  return out;
 }
 
 std::string explain_text(const KernelForecast& f) {

@@ -96,6 +96,9 @@ struct KernelForecast {
   double efficiency = 0;  // bound / latency
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;
+  // What is to be known of it in a line each: which kernel stands in for a name that was never measured, which format
+  // the card multiplies instead.
+  std::vector<std::string> notes;
   std::vector<LaunchForecast> launches;  // in stream order; their latencies sum to the whole
 };
 

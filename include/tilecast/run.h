@@ -57,21 +57,25 @@ inline constexpr std::array<std::string_view, 3> kEngineEraNames = {"current", "
 constexpr std::string_view name_of(EngineEra e) { return kEngineEraNames[static_cast<std::size_t>(e)]; }
 constexpr const auto& enum_names(EngineEra) { return kEngineEraNames; }
 
-// Which attention kernels PyTorch runs.
+// Which attention kernels an engine runs.
 enum class AttentionForm : std::uint8_t {
-  fused,     // what scaled_dot_product_attention picks on the card
-  eager,     // products and a softmax, as written in models
-  math,      // the fallback of scaled_dot_product_attention, in fp32, if no fused kernel supports the mask
-  flash2,    // FlashAttention 2
-  flash3,    // FlashAttention 3: Hopper
-  flash4,    // FlashAttention 4: data-centre Blackwell
-  cudnn,     // cuDNN, as used by Transformer Engine and Megatron from Hopper on
-  xformers,  // CUTLASS kernels of xFormers, PyTorch's "efficient"
-  ck,        // AMD: Composable Kernel, as ROCm's FlashAttention 2
-  aiter,     // AMD: AITER's assembly kernels
+  fused,       // what PyTorch's scaled_dot_product_attention, or the engine, picks on the card
+  eager,       // products and a softmax, as written in models
+  math,        // the fallback of scaled_dot_product_attention, in fp32, if no fused kernel supports the mask
+  flash2,      // FlashAttention 2
+  flash3,      // FlashAttention 3: Hopper
+  flash4,      // FlashAttention 4: data-centre Blackwell
+  cudnn,       // cuDNN, as used by Transformer Engine and Megatron from Hopper on
+  xformers,    // CUTLASS kernels of xFormers, PyTorch's "efficient"
+  ck,          // AMD: Composable Kernel, as ROCm's FlashAttention 2
+  aiter,       // AMD: AITER's assembly kernels
+  triton,      // Triton's: PyTorch's FlexAttention, the Triton backends of vLLM and SGLang
+  flashinfer,  // FlashInfer's own kernels, in vLLM and SGLang
+  trtllm,      // TRT-LLM-gen's generated kernels in vLLM and SGLang: data-centre Blackwell
 };
-inline constexpr std::array<std::string_view, 10> kAttentionFormNames = {
-    "fused", "eager", "math", "flash2", "flash3", "flash4", "cudnn", "xformers", "ck", "aiter"};
+inline constexpr std::array<std::string_view, 13> kAttentionFormNames = {
+    "fused",    "eager", "math",  "flash2", "flash3",     "flash4", "cudnn",
+    "xformers", "ck",    "aiter", "triton", "flashinfer", "trtllm"};
 constexpr std::string_view name_of(AttentionForm a) { return kAttentionFormNames[static_cast<std::size_t>(a)]; }
 constexpr const auto& enum_names(AttentionForm) { return kAttentionFormNames; }
 

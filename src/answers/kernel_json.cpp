@@ -73,6 +73,7 @@ Json forecast_object(const KernelForecast& f) {
                            : f.seen == Seen::yes      ? "seen"
                            : f.seen == Seen::sibling  ? "sibling seen"
                                                       : "unseen"},
+              {"notes", f.notes},
               {"breakdown", launches}};
 }
 

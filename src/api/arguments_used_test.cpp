@@ -80,9 +80,9 @@ TEST(ArgumentsUsed, StepsOfManyGpus) {
     StepQuery q = gpt2_query(mode);
     q.gpu = "", q.cluster = "hgx-a100", q.layout.tp = 2, q.layout.dp = 2, q.batch = 8;
     if (mode == Mode::train) q.engine = EngineKind::pytorch;
-    expect_used_or_refused<StepQuery>(
-        q, step_answer,
-        {"fp32-rotation", "merged-projections", "era", "torch", "all-logits", "static-cache", "expert-tp", "gpu", "list-tasks"});
+    expect_used_or_refused<StepQuery>(q, step_answer,
+                                      {"fp32-rotation", "merged-projections", "era", "torch", "all-logits",
+                                       "static-cache", "expert-tp", "gpu", "list-tasks"});
   }
 }
 
@@ -96,7 +96,7 @@ TEST(ArgumentsUsed, FlagsOfAnotherModeAreRefusedWithTheModeAndARemedy) {
   EXPECT_THAT(line_of(forecast(q)),
               AllOf(StartsWith("micro-batch: has no effect with mode decode"), HasSubstr("it is for mode train")));
   q = gpt2_query(Mode::prefill), q.attention = AttentionForm::eager;
-  EXPECT_THAT(line_of(forecast(q)), StartsWith("attention: has no effect with engine vllm"));
+  EXPECT_THAT(line_of(forecast(q)), AllOf(StartsWith("attention: vllm does not run eager"), HasSubstr("triton")));
   q = gpt2_query(Mode::prefill), q.routing = "power:1.2";
   EXPECT_THAT(line_of(forecast(q)), StartsWith("routing: has no effect: the model has no experts"));
   q = gpt2_query(Mode::prefill), q.cluster = "hgx-h100";

@@ -16,6 +16,7 @@
 #include "estimate/shipped_weights.h"
 #include "estimate/trained_method.h"
 #include "gpu/registry.h"
+#include "kernel/attention_sources.h"
 #include "kernel/kernel.h"
 #include "kernel/shape_columns.h"
 #include "support/text.h"
@@ -108,7 +109,7 @@ Status find_models(Asked& asked, const KernelQuery& query, LookedUp& known) {
   const auto given = needs_weights(query.method) ? nullptr : known.weights(query.weights);
   if (!given) return given.error();
   asked.models = *given ? static_cast<const ModelSource*>(*given) : &shipped_models();
-  if (query.method == Method::tilecast) asked.model = asked.models->find(asked.kernel);
+  if (query.method == Method::tilecast) asked.model = asked.models->find(asked.kernel, *asked.gpu);
   if (!query.weights.empty() && !asked.model && !asked.trained)
     return Error{query.weights, "",
                  "knows nothing of " + model_key(asked.kernel) + " under method " + std::string(name_of(query.method)),
@@ -119,11 +120,15 @@ Status find_models(Asked& asked, const KernelQuery& query, LookedUp& known) {
 // The kernel that the engine chooses on the card, where the query names none (engine/attention_kernel.h). Models choose
 // the same one.
 Result<Context> chosen_context(const KernelQuery& query, const Kernel& kernel, const Gpu& gpu, Context context) {
+  if (auto fine = check_source(context.kernel_source, gpu); !fine) return std::move(fine).error();
+  if (context.engine == Launcher::trtllm && gpu.vendor != Vendor::nvidia)
+    return field_error("engine", "TensorRT-LLM runs on NVIDIA's cards, and " + gpu.name + " is not one",
+                       "vllm or sglang");
   const bool pytorch = context.engine == Launcher::pytorch;
   if (!query.torch.empty() && (!pytorch || !is_attention(kernel.shape)))
     return field_error("torch", "is for attention with engine pytorch", "leave it out");
   if (context.engine.empty() || !context.kernel_source.empty() || !is_attention(kernel.shape)) return context;
-  const auto torch = query.torch.empty() ? TorchRelease{} : torch_from(query.torch);
+  const auto torch = query.torch.empty() ? PyTorchVersion{} : torch_from(query.torch);
   if (!torch) return torch.error();
   if (const AttentionForm form = form_of(algorithm_of(kernel.shape)); form != AttentionForm::fused) {
     if (!query.torch.empty()) return field_error("torch", "has no effect beside algorithm", "leave one of them out");
@@ -131,10 +136,11 @@ Result<Context> chosen_context(const KernelQuery& query, const Kernel& kernel, c
     return context;
   }
   if (pytorch && torch_attention(gpu, kernel.shape, kernel.format, *torch) == AttentionForm::math)
-    return field_error("dtype",
-                       fmt::format("PyTorch has no fused attention for {} and these heads on {}: it runs plain products",
-                                   kernel.format.name, gpu.name),
-                       "fp16 or fp32, or ask for a model's step with attention math");
+    return field_error(
+        "dtype",
+        fmt::format("PyTorch has no fused attention for {} and these heads on {}: it runs plain products",
+                    kernel.format.name, gpu.name),
+        "fp16 or fp32, or ask for a model's step with attention math");
   context.kernel_source = attention_source_on(gpu, kernel.shape, context.engine, kernel.format, *torch);
   return context;
 }
@@ -204,6 +210,22 @@ LaunchForecast launch_of(const Launch& launch, const LaunchEstimate& e, const Gp
   return f;
 }
 
+std::vector<std::string> notes_on(const Kernel& kernel, const Gpu& gpu, const Context& asked, const Priced& priced) {
+  std::vector<std::string> notes;
+  const Context& ran = priced.ran_as;
+  if (priced.guessed)
+    notes.push_back(
+        fmt::format("'{}' was never measured: {} of {} stands in for it, the likeliest by engine, card and "
+                    "format, with the interval of a kernel that is not known",
+                    asked.kernel_source.text(), ran.kernel_source.text(), ran.engine.text()));
+  if (widens_to_fp32(kernel.format, gpu))
+    notes.push_back(
+        fmt::format("{} has no pipe that multiplies {} into fp32: its libraries widen the operands and "
+                    "multiply in fp32",
+                    gpu.name, name_of(kernel.format.math)));
+  return notes;
+}
+
 KernelForecast answer_of(const Kernel& kernel, const Gpu& gpu, const Plan& plan, const Estimate& e) {
   KernelForecast f;
   f.gpu = gpu.name, f.sms = gpu.sms;
@@ -225,7 +247,9 @@ Result<KernelForecast> forecast_with(const KernelQuery& query, LookedUp& known) 
     if (!own) return std::move(own).error();
     priced->estimate = *std::move(own);
   }
-  return answer_of(asked->kernel, *asked->gpu, priced->plan, priced->estimate);
+  KernelForecast answer = answer_of(asked->kernel, *asked->gpu, priced->plan, priced->estimate);
+  answer.notes = notes_on(asked->kernel, *asked->gpu, asked->context, *priced);
+  return answer;
 }
 
 }  // namespace
@@ -303,6 +327,7 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
   Kernel kernel = asked->kernel;
   for (std::size_t start = 0; start < out.size(); start += kBlock) {
     const std::size_t rows = std::min(kBlock, out.size() - start);
+    std::vector<Seconds> alone_times;  // of a format that fp32's kernel runs: all rows of the block, or none
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t c = 0; c < columns.size(); ++c) values[c] = columns[c].values[start + i];
       const auto shape = shapes->with(values);
@@ -310,6 +335,11 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
       kernel.shape = **shape;
       const auto chosen = chosen_context(common, kernel, *asked->gpu, *given);
       if (!chosen) return in_row(chosen.error(), start + i);
+      if (asked->model && widens_to_fp32(kernel.format, *asked->gpu)) {  // two plans a row (estimate/price.cpp)
+        const auto alone = price(kernel, *asked->gpu, *chosen, common.method, asked->models, Wanted::time);
+        if (!alone) return in_row(alone.error(), start + i);
+        alone_times.push_back(alone->estimate.latency);
+      }
       if (chosen->kernel_source != asked->context.kernel_source)
         return in_row(field_error(names.front(), "makes the engine choose another kernel than in row 0",
                                   "ask for these rows apart, or name a kernel-source"),
@@ -320,6 +350,14 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
     }
     if (how.standing)
       learned_times(std::span<const LearnedInput>(inputs).first(rows), *how.standing, out.subspan(start, rows));
+    std::copy(alone_times.begin(), alone_times.end(), out.begin() + static_cast<std::ptrdiff_t>(start));
+  }
+  if (how.standing && common.run == RunLength::sustained) {  // no faster than the burst it begins with (price.cpp)
+    KernelQuery begun = common;
+    begun.run = RunLength::burst;
+    std::vector<Seconds> burst(out.size());
+    if (auto fine = forecast_times(begun, columns, burst); !fine) return fine;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::max(out[i], burst[i]);
   }
   return Ok{};
 }
@@ -386,10 +424,9 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   list.add(q.engine, {.name = "engine", .help = "who launches it: vllm, sglang, trtllm or pytorch", .example = "vllm"});
   list.add(q.kernel_source,
            {.name = "kernel-source", .help = "with engine: which of its kernels", .example = "vllm_flash_attn_fa3"});
-  list.add(q.torch,
-           {.name = "torch",
-            .help = "with engine pytorch: its release (default 2.11), which chooses whose attention runs",
-            .example = "2.6"});
+  list.add(q.torch, {.name = "torch",
+                     .help = "with engine pytorch: its release (default 2.11), which chooses whose attention runs",
+                     .example = "2.6"});
   return list.take();
 }
 

@@ -10,6 +10,7 @@
 #include "api/training_advice.h"
 #include "api/training_runs.h"
 #include "cluster/registry.h"
+#include "engine/attention_kernel.h"
 #include "gpu/registry.h"
 #include "kernel/optimizer.h"
 #include "model/library.h"
@@ -235,7 +236,8 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const Watch& prog
   if (!run) return std::move(run).error();
   if (auto fine = check_card(q.train, cluster->gpu); !fine) return std::move(fine).error();
   if (q.attention)
-    if (auto fine = check_attention(*q.attention, cluster->gpu, run->engine.precision.attention); !fine)
+    if (auto fine = check_attention(*q.attention, run->engine.kind, cluster->gpu, run->engine.precision.attention);
+        !fine)
       return std::move(fine).error();
   TrainingQuery query{*std::move(run), *std::move(cluster), 0, choices};
   query.gpus = query.cluster.gpus();

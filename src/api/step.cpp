@@ -227,11 +227,10 @@ void declare_engine(Declare& list, StepQuery& q) {
       q.attention,
       {.name = "attention",
        .help =
-           "pytorch: attention kernel; fused is PyTorch's choice for the card, eager separate products and a softmax, "
-           "math PyTorch's fp32 fallback under a mask",
+           "attention kernel; fused is the engine's choice for the card, eager separate products and a softmax, math "
+           "PyTorch's fp32 fallback under a mask; vllm and sglang have some of the others (docs/kernels.md)",
        .example = "eager",
-       .fallback = "fused",
-       .scopes = {{"engine", {"pytorch", "compile", "cudagraph", "pytorch-graph"}}}});
+       .fallback = "fused"});
   list.add(q.all_logits, {.name = "all-logits", .help = "compute logits for every token, not only the last"});
   list.add_opposite(q.keep_cache, {.name = "no-cache", .help = "do not write a KV cache", .scopes = {kInference}});
   list.add(q.framework, {.name = "framework",

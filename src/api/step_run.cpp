@@ -9,6 +9,7 @@
 #include "api/train_arguments.h"
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
+#include "engine/attention_kernel.h"
 #include "gpu/registry.h"
 #include "kernel/attention_prefill.h"
 #include "kernel/optimizer.h"
@@ -205,14 +206,16 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
 // the format (bf16 before Ampere), plain products run.
 Status set_attention(const StepQuery& q, const Gpu& gpu, Run& run) {
   EngineOptions& engine = run.engine;
-  if (serves(engine.kind)) return Ok{};
   const Format& format = engine.precision.attention;
   if (q.attention)
-    if (auto fine = check_attention(*q.attention, gpu, format); !fine) return fine;
+    if (auto fine = check_attention(*q.attention, engine.kind, gpu, format); !fine) return fine;
+  if (q.attention == AttentionForm::triton && run.workload.mode == Mode::train)
+    return field_error("attention", "nothing is known of the gradient of Triton's attention", "fused or flash2");
+  if (serves(engine.kind)) return Ok{};
   if (engine.eager_attention || q.attention.value_or(AttentionForm::fused) != AttentionForm::fused) return Ok{};
   AttentionPrefill usual;
   usual.head_dim = 64;
-  const TorchRelease torch = engine.torch.value_or(torch_of(engine.era));
+  const PyTorchVersion torch = engine.torch.value_or(torch_of(engine.era));
   engine.math_attention |= torch_attention(gpu, usual, format, torch) == AttentionForm::math;
   return Ok{};
 }

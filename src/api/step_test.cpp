@@ -67,6 +67,43 @@ TEST(StepApi, ItsKernelsAreKernelQueries) {
   EXPECT_GE(products, 4);
 }
 
+// A kernel asked for by itself is the one that PyTorch runs inside a model, forward and backward, release by release.
+TEST(StepApi, AttentionAloneIsTheAttentionOfModels) {
+  const auto alone = [](const char* family, const char* source, const char* torch) {
+    const auto f = forecast(KernelQuery{
+        .family = family,
+        .dims = {{"batch", "1"}, {"q-len", "4096"}, {"heads", "32"}, {"kv-heads", "8"}, {"head-dim", "128"}},
+        .gpu = "H200-SXM",
+        .engine = "pytorch",
+        .kernel_source = source,
+        .torch = torch});
+    EXPECT_TRUE(f.ok()) << f.error().line();
+    return in_seconds(f->latency);
+  };
+  for (const char* family : {"attention_prefill", "attention_backward"}) {
+    EXPECT_EQ(alone(family, "", ""), alone(family, "cudnn", "")) << family;
+    EXPECT_EQ(alone(family, "", "2.6"), alone(family, "flash_attention_2", "")) << family;
+    EXPECT_GT(alone(family, "", "2.6"), 1.2 * alone(family, "", "2.11")) << family;
+  }
+  const auto step = [](const char* torch, const char* gpu, const char* dtype) {
+    StepQuery q{.model = "Llama-3.1-8B", .gpu = gpu, .mode = Mode::prefill, .seq = 8192};
+    q.engine = EngineKind::pytorch, q.torch = torch, q.dtype = dtype;
+    return forecast(q);
+  };
+  const auto now = step("", "H200-SXM", "bf16"), then = step("2.6", "H200-SXM", "bf16");
+  ASSERT_TRUE(now.ok() && then.ok());
+  EXPECT_GT(then->gpu, 1.05 * now->gpu);
+  EXPECT_THAT(line_of(step("1.13", "H200-SXM", "bf16")), StartsWith("torch: '1.13' is no release"));
+  // bf16 before Ampere has no fused kernel: plain products, a softmax between them.
+  const auto plain = step("", "T4", "bf16"), fused = step("", "T4", "fp16");
+  ASSERT_TRUE(plain.ok() && fused.ok());
+  const auto softmaxes = [](const StepForecast& s) {
+    return std::count_if(s.kernels.begin(), s.kernels.end(), [](const StepKernel& k) { return k.family == "softmax"; });
+  };
+  EXPECT_GT(softmaxes(*plain), 0);
+  EXPECT_EQ(softmaxes(*fused), 0);
+}
+
 TEST(StepApi, FillsInWhatAQueryLeavesOpen) {
   const auto setting = setting_of(decode_query());
   ASSERT_TRUE(setting.ok()) << setting.error().line();

@@ -87,7 +87,7 @@ std::optional<Comparison> compare(const ReadShape& shape, std::string_view libra
   const auto* moe = shape.kernel.shape.get_if<Moe>();
   if (moe && moe->style == MoeStyle::triton && library == "Triton")
     if (auto tiles = compare_tiles(shape, e, gpu, weights)) return tiles;
-  const bool learned = weights && weights->find(shape.kernel);
+  const bool learned = weights && weights->find(shape.kernel, gpu);
   return Comparison{shape.kernel,
                     shape.from,
                     e.latency,

@@ -1,5 +1,7 @@
 #include "engine/attention_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "constants/engine.h"
@@ -37,6 +39,9 @@ AttentionAlgorithm algorithm_of(AttentionForm form) {
     case AttentionForm::xformers: return AttentionAlgorithm::efficient;
     case AttentionForm::ck:  // their kernel sources say it
     case AttentionForm::aiter:
+    case AttentionForm::triton:
+    case AttentionForm::flashinfer:
+    case AttentionForm::trtllm:
     case AttentionForm::fused:
     case AttentionForm::eager:
     case AttentionForm::math: break;
@@ -80,6 +85,9 @@ KernelSource source_of(AttentionForm form) {
     case AttentionForm::xformers: return KernelSource::efficient_attention;
     case AttentionForm::ck: return KernelSource::ck_flash_attention;
     case AttentionForm::aiter: return KernelSource::aiter_flash_attention;
+    case AttentionForm::triton: return KernelSource::triton;
+    case AttentionForm::flashinfer: return KernelSource::flashinfer;
+    case AttentionForm::trtllm: return KernelSource::trtllm_mha;
     case AttentionForm::fused:
     case AttentionForm::eager:
     case AttentionForm::math: break;
@@ -87,10 +95,52 @@ KernelSource source_of(AttentionForm form) {
   return {};
 }
 
+std::optional<KernelSource> served_source(EngineKind kind, AttentionForm form, bool decode) {
+  const bool vllm = kind == EngineKind::vllm, sglang = kind == EngineKind::sglang;
+  if (!vllm && !sglang) return std::nullopt;
+  switch (form) {
+    case AttentionForm::flash2:
+      return vllm ? std::optional<KernelSource>(KernelSource::vllm_flash_attn_fa2) : std::nullopt;
+    case AttentionForm::flash3: return vllm ? KernelSource::vllm_flash_attn_fa3 : KernelSource::fa3;
+    case AttentionForm::triton: return KernelSource::triton;
+    case AttentionForm::flashinfer: return KernelSource::flashinfer;
+    case AttentionForm::trtllm:
+      if (sglang) return KernelSource::trtllm_mha;
+      return decode ? KernelSource::vllm_flashinfer_decode : KernelSource::vllm_flashinfer_prefill;
+    case AttentionForm::aiter:
+      return decode ? KernelSource::aiter_paged_attention : KernelSource::aiter_flash_attention;
+    case AttentionForm::fused:
+    case AttentionForm::eager:
+    case AttentionForm::math:
+    case AttentionForm::flash4:
+    case AttentionForm::cudnn:
+    case AttentionForm::xformers:
+    case AttentionForm::ck: break;
+  }
+  return std::nullopt;
+}
+
+Status check_attention(AttentionForm form, EngineKind kind, const Gpu& gpu, const Format& format) {
+  if (form == AttentionForm::fused) return Ok{};
+  if (serves(kind) && !served_source(kind, form, false)) {
+    std::string names;
+    for (std::size_t i = 0; i < kAttentionFormNames.size(); ++i)
+      if (i == 0 || served_source(kind, static_cast<AttentionForm>(i), false))
+        names += (names.empty() ? "" : ", ") + std::string(kAttentionFormNames[i]);
+    return field_error("attention", fmt::format("{} does not run {}", name_of(kind), name_of(form)),
+                       "what it runs: " + names);
+  }
+  if (!serves(kind) && (form == AttentionForm::flashinfer || form == AttentionForm::trtllm))
+    return field_error("attention", fmt::format("{} is a backend of vllm and sglang", name_of(form)),
+                       "fused, or engine vllm");
+  return check_attention(form, gpu, format);
+}
+
 Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form) {
-  const AttentionAlgorithm whose = serves(kind)
-                                       ? old_vllm(kind, era) ? AttentionAlgorithm::fa2 : AttentionAlgorithm::automatic
-                                       : algorithm_of(form);
+  const bool served_flash2 = form == AttentionForm::flash2 || (form == AttentionForm::fused && old_vllm(kind, era));
+  const AttentionAlgorithm whose = !serves(kind)   ? algorithm_of(form)
+                                   : served_flash2 ? AttentionAlgorithm::fa2
+                                                   : AttentionAlgorithm::automatic;
   // TensorRT-LLM compares the window with the lengths before it picks a kernel. vLLM passes it to FlashAttention, which
   // then loses its packing of query heads; in 2024 vLLM's block tables cut the cache and the kernel did not know about
   // the window.
@@ -110,6 +160,8 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm fo
 
 KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era, AttentionForm form) {
   if (!is_attention(shape)) return {};
+  if (serves(kind) && form != AttentionForm::fused)
+    return served_source(kind, form, shape.is<AttentionDecode>()).value_or(KernelSource::unsaid);
   if (serves(kind)) return old_vllm(kind, era) ? KernelSource::vllm_flash_attn_fa2 : KernelSource::unsaid;
   return source_of(form);
 }
@@ -130,7 +182,7 @@ double attention_longer_on_hopper(const Shape& shape, EngineKind kind, EngineEra
 }
 
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine, const Format& format,
-                                 TorchRelease torch) {
+                                 PyTorchVersion torch) {
   if (!is_attention(shape)) return {};
   if (engine == Launcher::pytorch) return source_of(torch_attention(gpu, shape, format, torch));
   if (format.activation_bits > 16) return {};  // the engines' kernels take no fp32

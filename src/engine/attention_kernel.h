@@ -1,6 +1,8 @@
 // Which attention kernel an engine runs; plans and learned corrections both depend on it.
 #pragma once
 
+#include <optional>
+
 #include "engine/kinds.h"
 #include "engine/torch_attention.h"
 #include "gpu/gpu.h"
@@ -15,6 +17,11 @@ AttentionAlgorithm algorithm_of(const Shape& attention);
 AttentionForm form_of(AttentionAlgorithm algorithm);
 KernelSource source_of(AttentionForm form);
 
+// vLLM's and SGLang's kernel of that form; none if the engine has no such backend.
+std::optional<KernelSource> served_source(EngineKind kind, AttentionForm form, bool decode);
+// Whether the engine has it and the card runs it. The error names the field "attention".
+Status check_attention(AttentionForm form, EngineKind kind, const Gpu& gpu, const Format& format);
+
 // The shape as the engine requests it: its algorithm if the card does not decide, and no window if none binds. `form`
 // counts where PyTorch runs it.
 Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form = AttentionForm::fused);
@@ -24,7 +31,7 @@ KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era
                               AttentionForm form = AttentionForm::fused);
 // ... if it does: what the engine chooses on this card. Empty for other kernels.
 KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine, const Format& format,
-                                 TorchRelease torch = {});
+                                 PyTorchVersion torch = {});
 
 // Without an algorithm that the card has no kernel of: engines and frameworks ask for theirs by default, not by card.
 Shape attention_that_runs(const Gpu& gpu, Shape shape);

@@ -21,7 +21,7 @@ namespace tilecast {
 struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
   EngineEra era = EngineEra::current;
-  std::optional<TorchRelease> torch = {};  // pytorch: none: the era's
+  std::optional<PyTorchVersion> torch = {};  // pytorch: none: the era's
   Precision precision;
   std::optional<Routing> routing = {};  // of tokens to experts; none: usual_routing(), even in training
   bool eager_attention = false;         // pytorch: attention as separate products and a softmax
@@ -71,7 +71,7 @@ struct Program {
   HostCost host;
   EngineKind engine = EngineKind::vllm;
   EngineEra era = EngineEra::current;
-  TorchRelease torch;
+  PyTorchVersion torch;
   Count launches() const;  // of a whole step, counting each call once
 };
 

@@ -37,26 +37,26 @@ bool data_centre_blackwell(const Gpu& gpu) { return gpu.tensor_generation() == T
 // wheels brought 9.10), and 2.10 asks for cuDNN newer than 9.15, on 10.3 too, which wheels for CUDA 12 have from 2.11
 // on (171627 and what was said of huggingface/transformers 48163). All 105 default calls of
 // data/measurements/h200_attention_kernels.csv.gz, which are 2.11's, ran cuDNN.
-bool prefers_cudnn(const Gpu& gpu, TorchRelease r) {
+bool prefers_cudnn(const Gpu& gpu, PyTorchVersion r) {
   if (!hopper(gpu) && !data_centre_blackwell(gpu)) return false;
   if (r.major == 2 && r.minor == 5) return r.patch == 0;
   if (r.major == 2 && r.minor == 9) return gpu.compute_capability.ends_with(".0");
-  return r >= TorchRelease{2, 11, 0};
+  return r >= PyTorchVersion{2, 11, 0};
 }
 
 // check_cudnn_tensor_shapes: heads of up to 128 in steps of 8; on Hopper, from cuDNN 9.10 on (wheels of 2.9), up to
 // 256; on Blackwell beside them 192 with values of 128.
-bool cudnn_takes(const HeadDims& heads, const Gpu& gpu, TorchRelease release) {
+bool cudnn_takes(const HeadDims& heads, const Gpu& gpu, PyTorchVersion release) {
   if (heads.qk % 8 != 0 || heads.v % 8 != 0) return false;
   if (heads.larger() <= 128) return true;
-  if (release < TorchRelease{2, 9, 0}) return false;
+  if (release < PyTorchVersion{2, 9, 0}) return false;
   return hopper(gpu) ? heads.larger() <= 256 : heads.qk == 192 && heads.v == 128;
 }
 
 // can_use_flash_attention, can_use_mem_efficient_attention: FlashAttention 2 is written for Ampere and later, 16 bits,
 // and heads of up to 256 alike for keys and values; the memory-efficient kernel for Maxwell and later, heads of any
 // width, fp32 and fp16 everywhere and bf16 from Ampere on. Nothing is left for bf16 before it but plain products.
-AttentionForm nvidia_attention(const Gpu& gpu, const HeadDims& heads, const Format& format, TorchRelease release) {
+AttentionForm nvidia_attention(const Gpu& gpu, const HeadDims& heads, const Format& format, PyTorchVersion release) {
   const bool half = at_most_16_bits(format);
   if (half && prefers_cudnn(gpu, release) && cudnn_takes(heads, gpu, release)) return AttentionForm::cudnn;
   if (half && !before_ampere(gpu) && heads.qk == heads.v && heads.larger() <= 256) return AttentionForm::flash2;
@@ -72,7 +72,7 @@ Status refused(const Gpu& gpu, std::string_view kernel, std::string_view needs, 
 
 }  // namespace
 
-Result<TorchRelease> torch_from(std::string_view text) {
+Result<PyTorchVersion> torch_from(std::string_view text) {
   const auto wrong = [&] {
     return field_error("torch", fmt::format("'{}' is no release of PyTorch 2", text), "for example 2.6 or 2.5.1");
   };
@@ -87,10 +87,10 @@ Result<TorchRelease> torch_from(std::string_view text) {
     }
   }
   if (numbers[0] != 2) return wrong();
-  return TorchRelease{numbers[0], numbers[1], numbers[2]};
+  return PyTorchVersion{numbers[0], numbers[1], numbers[2]};
 }
 
-TorchRelease torch_of(EngineEra era) {
+PyTorchVersion torch_of(EngineEra era) {
   switch (era) {
     case EngineEra::current: break;
     case EngineEra::year_2023: return {2, 0, 0};
@@ -99,7 +99,7 @@ TorchRelease torch_of(EngineEra era) {
   return {};
 }
 
-AttentionForm torch_attention(const Gpu& gpu, const Shape& attention, const Format& format, TorchRelease release) {
+AttentionForm torch_attention(const Gpu& gpu, const Shape& attention, const Format& format, PyTorchVersion release) {
   if (gpu.vendor == Vendor::nvidia) return nvidia_attention(gpu, dims_of_heads(attention), format, release);
   // ROCm's flash kernel is FlashAttention 2 in Triton (AOTriton).
   return at_most_16_bits(format) ? AttentionForm::flash2 : AttentionForm::fused;
@@ -141,6 +141,15 @@ Status check_attention(AttentionForm form, const Gpu& gpu, const Format& format)
     case AttentionForm::aiter:
       if (!gpu.cdna3_or_later()) return refused(gpu, "AITER's attention", "CDNA3 or later", "fused");
       return narrow("AITER's attention");
+    case AttentionForm::triton: return narrow("Triton's attention");
+    case AttentionForm::flashinfer:
+      if (!nvidia) return refused(gpu, "FlashInfer", "an NVIDIA card", "fused, triton or aiter");
+      if (gpu.architecture < Architecture::turing) return refused(gpu, "FlashInfer", "Turing or later", "fused");
+      return narrow("FlashInfer");
+    case AttentionForm::trtllm:
+      if (!data_centre_blackwell(gpu))
+        return refused(gpu, "TRT-LLM-gen's attention", "data-centre Blackwell", "fused or flashinfer");
+      return narrow("TRT-LLM-gen's attention");
   }
   return Ok{};
 }

@@ -12,19 +12,19 @@
 
 namespace tilecast {
 
-struct TorchRelease {
+struct PyTorchVersion {
   int major = 2, minor = 11, patch = 0;  // the release that our own H200 was measured with
-  friend constexpr auto operator<=>(const TorchRelease&, const TorchRelease&) = default;
+  friend constexpr auto operator<=>(const PyTorchVersion&, const PyTorchVersion&) = default;
 };
 
 // Of "2.6" or "2.5.1"; errors name the field "torch".
-Result<TorchRelease> torch_from(std::string_view text);
+Result<PyTorchVersion> torch_from(std::string_view text);
 // The release that stands for an era.
-TorchRelease torch_of(EngineEra era);
+PyTorchVersion torch_of(EngineEra era);
 
 // cudnn, flash2, xformers (PyTorch's "efficient") or math; `fused` where there is no more to say than that.
 AttentionForm torch_attention(const Gpu& gpu, const Shape& attention, const Format& format,
-                              TorchRelease release = {});
+                              PyTorchVersion release = {});
 
 // Whether a kernel asked for by name runs there: hardware and format. The error names the field "attention" and what
 // runs instead.

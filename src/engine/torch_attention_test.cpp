@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/attention_kernel.h"
 #include "gpu/registry.h"
 #include "kernel/attention_prefill.h"
 
@@ -13,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-AttentionForm on(const char* gpu, const char* format, TorchRelease release = {}, Count dim = 128, Count v_dim = 0) {
+AttentionForm on(const char* gpu, const char* format, PyTorchVersion release = {}, Count dim = 128, Count v_dim = 0) {
   AttentionPrefill a;
   a.batch = 1, a.q_len = 128, a.heads = 8, a.head_dim = dim, a.v_head_dim = v_dim;
   return torch_attention(*find_gpu(gpu), a, *format_from(format), release);
@@ -53,7 +54,7 @@ TEST(TorchAttention, ReleasesOrderCudnnAndFlash) {
   EXPECT_EQ(on("H100-SXM", "bf16", release("2.5.0"), 256), AttentionForm::flash2);  // cuDNN 9.1: up to 128
   EXPECT_EQ(on("B300", "bf16", release("2.9")), AttentionForm::flash2);             // 10.3 came with 2.10
   EXPECT_EQ(on("B300", "bf16", release("2.11")), AttentionForm::cudnn);
-  EXPECT_EQ(torch_of(EngineEra::current), TorchRelease{});
+  EXPECT_EQ(torch_of(EngineEra::current), PyTorchVersion{});
   EXPECT_EQ(on("H100-SXM", "bf16", torch_of(EngineEra::year_2024)), AttentionForm::flash2);
   for (const char* wrong : {"", "2", "2.", "2.x", "1.13", "2.5.0.1", "2.5.0+cu124", "2.-1"})
     EXPECT_FALSE(torch_from(wrong).ok()) << wrong;
@@ -76,6 +77,23 @@ TEST(TorchAttention, KernelsThatACardLacksAreRefusedWithWhatItHas) {
   EXPECT_THAT(line(AttentionForm::xformers, "V100-SXM", "bf16"), HasSubstr("fp16"));
   EXPECT_EQ(line(AttentionForm::xformers, "P4"), "fine");
   EXPECT_EQ(line(AttentionForm::cudnn, "A100-SXM-80GB"), "fine");
+}
+
+TEST(TorchAttention, EnginesHaveBackendsOfTheirOwn) {
+  const auto line = [](AttentionForm form, EngineKind kind, const char* gpu) {
+    const Status s = check_attention(form, kind, *find_gpu(gpu), *format_from("bf16"));
+    return s ? std::string("fine") : s.error().line();
+  };
+  using enum EngineKind;
+  EXPECT_EQ(line(AttentionForm::triton, vllm, "H100-SXM"), "fine");
+  EXPECT_EQ(line(AttentionForm::aiter, vllm, "MI300X"), "fine");
+  EXPECT_EQ(line(AttentionForm::trtllm, sglang, "B200"), "fine");
+  EXPECT_THAT(line(AttentionForm::trtllm, sglang, "H100-SXM"), HasSubstr("Blackwell"));
+  EXPECT_THAT(line(AttentionForm::flashinfer, vllm, "MI300X"), HasSubstr("NVIDIA"));
+  EXPECT_THAT(line(AttentionForm::cudnn, vllm, "H100-SXM"),
+              AllOf(HasSubstr("vllm does not run cudnn"), HasSubstr("triton")));
+  EXPECT_THAT(line(AttentionForm::flash2, trtllm, "H100-SXM"), HasSubstr("what it runs: fused"));
+  EXPECT_THAT(line(AttentionForm::flashinfer, pytorch, "H100-SXM"), HasSubstr("engine vllm"));
 }
 
 }  // namespace

@@ -236,6 +236,7 @@ Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Ker
   Standing standing = standing_of(model, context, gpu);
   standing.guessed = guessed;
   if (guessed) standing.kernel_known = false;
+  if (guessed && standing.seen == Seen::yes) standing.seen = Seen::no;  // the card was, this kernel never
   const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing, wanted);
   Estimate e = with_time(analytic, t, standing.seen);
   e.method = Method::tilecast;

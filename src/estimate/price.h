@@ -10,6 +10,9 @@ namespace tilecast {
 struct Priced {
   Plan plan;
   Estimate estimate;
+  Context ran_as = {};        // the context that was planned: the likeliest kernel where none was named
+  bool guessed = false;       // that kernel stands in for a name that was never measured
+  bool other_format = false;  // the kernel is fp32's, which this format runs on this card
 };
 // `weights` may be null: then nothing learned is used. Methods with their own weights get only their frame
 // (estimate/estimate.h).

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "estimate/packed.h"
+#include "kernel/gemm.h"
 #include "support/file.h"
 
 namespace tilecast {
@@ -149,6 +150,13 @@ const FamilyModel* ModelSource::find(const Kernel& kernel) const {
   // Both run at the same rate through the same kernels; nearly all measurements are of bf16.
   if (kernel.format.id == FormatId::fp16) return find(std::string(family_of(kernel.shape)) + "/bf16");
   return nullptr;
+}
+
+const FamilyModel* ModelSource::find(const Kernel& kernel, const Gpu& gpu) const {
+  const bool product = kernel.shape.is<Gemm>() || kernel.shape.is<Bmm>();
+  if (product && widens_to_fp32(kernel.format, gpu))
+    if (const FamilyModel* fp32 = find(std::string(family_of(kernel.shape)) + "/fp32")) return fp32;
+  return find(kernel);
 }
 
 // A model as it lies in a file.

@@ -26,6 +26,8 @@ class ModelSource {
   virtual const FamilyModel* find(std::string_view key) const = 0;
   // The model that forecasts a kernel: its own format's, or that of a format that runs the same way.
   const FamilyModel* find(const Kernel& kernel) const;
+  // ... on a card: a product that widens its operands there is fp32's kernel.
+  const FamilyModel* find(const Kernel& kernel, const Gpu& gpu) const;
 };
 
 struct Weights : ModelSource {

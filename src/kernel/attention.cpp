@@ -21,7 +21,6 @@ Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gp
     case AttentionAlgorithm::automatic:
       if (generation == TensorGeneration::wgmma) return AttentionAlgorithm::fa3;
       if (generation == TensorGeneration::tcgen05) return AttentionAlgorithm::blackwell;
-      if (before_ampere) return AttentionAlgorithm::efficient;
       return gpu.vendor == Vendor::amd ? AttentionAlgorithm::ck : AttentionAlgorithm::fa2;
     case AttentionAlgorithm::fa2:
       if (before_ampere)

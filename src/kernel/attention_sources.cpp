@@ -1,6 +1,9 @@
 #include "kernel/attention_sources.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -83,6 +86,29 @@ AttentionAlgorithm algorithm_named(const KernelSource& source) {
     case KernelSource::aiter_paged_attention: return AttentionAlgorithm::aiter;
     default: return AttentionAlgorithm::automatic;
   }
+}
+
+Status check_source(const KernelSource& source, const Gpu& gpu) {
+  constexpr std::array kNvidia = {Word::flashinfer, Word::flashmla,   Word::trtllm,     Word::torch_flow,
+                                  Word::kin_of_fa3, Word::kin_of_fa4, Word::min_latency};
+  const KernelSource::Known known = source.known();
+  const bool amds = source.says(Word::rocm_paged) || known == KernelSource::rocm_triton_attention ||
+                    known == KernelSource::ck_flash_attention || known == KernelSource::aiter_flash_attention ||
+                    known == KernelSource::aiter_paged_attention;
+  const bool nvidias = std::any_of(kNvidia.begin(), kNvidia.end(), [&](Word w) { return source.says(w); }) ||
+                       known == KernelSource::cudnn || known == KernelSource::cublas || known == KernelSource::deepgemm;
+  const auto refuse = [&](std::string_view whose) {
+    return field_error("kernel-source", fmt::format("{} is {}, and {} is not", source.text(), whose, gpu.name),
+                       "leave it out for the likeliest kernel there");
+  };
+  if (amds && gpu.vendor != Vendor::amd) return refuse("for AMD's cards");
+  if (nvidias && gpu.vendor != Vendor::nvidia) return refuse("for NVIDIA's cards");
+  const TensorGeneration generation = gpu.tensor_generation();
+  if (known == KernelSource::flash_attention_3 && generation != TensorGeneration::wgmma) return refuse("for Hopper");
+  if (known == KernelSource::flash_attention_4 && generation != TensorGeneration::tcgen05)
+    return refuse("for data-centre Blackwell");
+  if (!resolve_algorithm(algorithm_named(source), gpu)) return refuse("for later cards");
+  return Ok{};
 }
 
 KernelSource kept_as(const KernelSource& source) {

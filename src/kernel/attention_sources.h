@@ -51,6 +51,10 @@ KernelSource kept_as(const KernelSource& source);
 // others.
 AttentionAlgorithm algorithm_named(const KernelSource& source);
 
+// Whether the card can run a kernel of that name: those of one vendor, or of one generation, are refused elsewhere. The
+// error names the field "kernel-source".
+Status check_source(const KernelSource& source, const Gpu& gpu);
+
 // False for the engines' kernels that read the whole cache whatever the window.
 bool honours_window(const Context& context, Count window);
 

@@ -1,10 +1,12 @@
 #include "kernel/attention.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "gpu/registry.h"
+#include "kernel/attention_sources.h"
 #include "kernel/flash_tile.h"
 
 namespace tilecast {
@@ -127,6 +129,34 @@ TEST(FlashTile, NeverExceedsSharedMemory) {
             EXPECT_GE(tile.n, 16);
           }
         }
+}
+
+TEST(AttentionSources, NamesOfOtherCardsAreRefused) {
+  const auto line = [](const char* source, const char* gpu) {
+    const Status s = check_source(KernelSource::named(source), *find_gpu(gpu));
+    return s ? std::string("fine") : s.error().line();
+  };
+  EXPECT_THAT(line("flash_attention_4", "MI300X"),
+              testing::StartsWith("kernel-source: flash_attention_4 is for NVIDIA"));
+  for (const char* nvidias : {"trtllm_mha", "flash_attention_3", "cudnn", "flashinfer", "torch_flow"})
+    EXPECT_THAT(line(nvidias, "MI300X"), testing::HasSubstr("NVIDIA")) << nvidias;
+  for (const char* amds : {"ck_flash_attention", "aiter_paged_attention", "rocm_paged_attention"})
+    EXPECT_THAT(line(amds, "H100-SXM"), testing::HasSubstr("AMD")) << amds;
+  EXPECT_THAT(line("flash_attention_3", "A100-SXM-80GB"), testing::HasSubstr("Hopper"));
+  EXPECT_THAT(line("flash_attention_2", "T4"), testing::HasSubstr("later"));
+  for (const char* fine : {"flash_attention_2", "triton", "brand_new", "ck_flash_attention"})
+    EXPECT_EQ(line(fine, "MI300X"), "fine") << fine;
+  EXPECT_EQ(line("cudnn", "A100-SXM-80GB"), "fine");
+}
+
+TEST(AttentionSources, NoCardGetsAnAlgorithmItHasNoKernelOf) {
+  EXPECT_EQ(*resolve_algorithm(AttentionAlgorithm::efficient, *find_gpu("T4")), AttentionAlgorithm::efficient);
+  for (const AttentionAlgorithm newer : {AttentionAlgorithm::fa2, AttentionAlgorithm::cudnn}) {
+    EXPECT_FALSE(resolve_algorithm(newer, *find_gpu("V100-SXM")).ok());
+    EXPECT_TRUE(resolve_algorithm(newer, *find_gpu("A100-SXM-80GB")).ok());
+  }
+  EXPECT_FALSE(resolve_algorithm(AttentionAlgorithm::ck, *find_gpu("H100-SXM")).ok());
+  EXPECT_TRUE(resolve_algorithm(AttentionAlgorithm::aiter, *find_gpu("MI300X")).ok());
 }
 
 }  // namespace

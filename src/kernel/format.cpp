@@ -56,9 +56,12 @@ Result<MathPath> math_path(const Format& format, const Gpu& gpu) {
   // is.
   if (gpu.has_tensor(format.math, format.accumulate))
     return MathPath{Pipe::tensor, format.math, format.accumulate, gpu.tensor_rate(format.math, format.accumulate)};
-  // Volta and Turing have fp16 but no bf16 tensor pipe; libraries compute bf16 there on the vector pipe in fp32.
+  // Volta and Turing have fp16 but no bf16 tensor pipe; libraries compute bf16 there on the vector pipe in fp32. The
+  // vector pipe's own fp16 adds up in fp16: a product that accumulates in fp32 (cublasGemmEx with CUBLAS_COMPUTE_32F,
+  // as PyTorch calls it) runs in fp32 too, at 64 times the rate on a P4 and half of it on a P100.
   const double native = gpu.vector_per_clock[static_cast<std::size_t>(format.math)];
-  if (native > 0) return MathPath{Pipe::vector, format.math, format.accumulate, native};
+  if (native > 0 && (format.math == format.accumulate || bits_of(format.math) < 16))
+    return MathPath{Pipe::vector, format.math, format.accumulate, native};
   if (format.math == DType::bf16 || format.math == DType::fp16 || format.math == DType::tf32)
     return MathPath{Pipe::vector, DType::fp32, DType::fp32,
                     gpu.vector_per_clock[static_cast<std::size_t>(DType::fp32)]};
@@ -66,6 +69,11 @@ Result<MathPath> math_path(const Format& format, const Gpu& gpu) {
       "dtype",
       gpu.name + " has no " + std::string(name_of(format.math)) + " pipe for '" + std::string(format.name) + "'",
       "choose bf16, fp16 or fp32, or another GPU");
+}
+
+bool widens_to_fp32(const Format& format, const Gpu& gpu) {
+  const auto path = math_path(format, gpu);
+  return path && path->pipe == Pipe::vector && path->input == DType::fp32 && format.math != DType::fp32;
 }
 
 }  // namespace tilecast

@@ -70,5 +70,8 @@ struct MathPath {
 };
 // The path this GPU has for the format's products, or why it has none.
 Result<MathPath> math_path(const Format& format, const Gpu& gpu);
+// Whether its operands are widened to fp32 as they are read, since no pipe of the card multiplies them into fp32: bf16
+// before Ampere, fp16 on Pascal, tf32 before Ampere.
+bool widens_to_fp32(const Format& format, const Gpu& gpu);
 
 }  // namespace tilecast

@@ -242,6 +242,8 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   const Bytes results = partial ? bytes(4 * m * n * choice.split) : format.output_bytes(m * n);
   Demand each;
   (math.pipe == Pipe::tensor ? each.tensor : each.vector) = ops(2.0 * tile.m * tile.n * depth);
+  if (math.pipe == Pipe::vector && bits_of(math.input) > format.activation_bits)  // one conversion an element read
+    each.vector += ops(2.0 * (tile.m + tile.n) * depth);
   if (format.unpack_weights) each.vector += ops(2 * kUnpackSlots * tile.n * depth);
   each.vector += ops(2 * choice.scale_slots * tile.m * tile.n * real(steps));
   each.shared = shared_traffic(choice, depth, element);
