@@ -54,7 +54,7 @@ Result<GpuOffer> offer_from(const std::string& text, const PlanServeQuery& q) {
   auto gpu = load_gpu(name);
   if (!gpu) return std::move(gpu).error();
   offer.gpu = *std::move(gpu);
-  if (const Cluster* cluster = built_in_cluster_of(offer.gpu.name)) offer.cluster = *cluster;
+  offer.cluster = node_of(offer.gpu);
   return offer;
 }
 
@@ -86,6 +86,8 @@ Result<std::vector<GpuOffer>> offers_from(const PlanServeQuery& q, ServingPlan& 
                       "(prices {0}=2.50 gives one)",
                       offer->gpu.name));
     }
+    if (std::string note = plain_node_note(*offer->cluster); !note.empty() && offer->most > 1)
+      plan.notes.push_back(std::move(note));
     offers.push_back(*std::move(offer));
   }
   if (offers.empty()) return field_error("gpus", "none has a price", "name some, with a price or a price table");

@@ -9,6 +9,7 @@
 #include "api/train_arguments.h"
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
+#include "engine/engine_cards.h"
 #include "gpu/registry.h"
 #include "kernel/optimizer.h"
 #include "model/recomputation.h"
@@ -305,9 +306,11 @@ StepSetting setting_of(const Run& run) {
   return s;
 }
 
-std::vector<std::string> notes_on(const Run& run) {
+std::vector<std::string> notes_on(const AskedStep& asked) {
   std::vector<std::string> notes;
-  if (std::string beyond = beyond_context(run); !beyond.empty()) notes.push_back(std::move(beyond));
+  if (std::string beyond = beyond_context(asked.run); !beyond.empty()) notes.push_back(std::move(beyond));
+  if (asked.cluster)
+    if (std::string plain = plain_node_note(*asked.cluster); !plain.empty()) notes.push_back(std::move(plain));
   return notes;
 }
 
@@ -370,6 +373,8 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
   if (auto fine = scopes_hold(query, *found); !fine) return std::move(fine).error();
   auto run = run_of(query, *found);
   if (!run) return std::move(run).error();
+  if (auto fine = check_card_of(run->engine.kind, asked.gpu ? *asked.gpu : asked.cluster->gpu); !fine)
+    return std::move(fine).error();
   if (auto fine = check_card(query.train, asked.gpu ? *asked.gpu : asked.cluster->gpu); !fine)
     return std::move(fine).error();
   asked.run = *std::move(run);
