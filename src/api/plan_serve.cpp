@@ -259,6 +259,12 @@ class Described {
       planned.usd_per_million_tokens = usd_per_million(*planned.usd_per_hour, tokens);
   }
 
+  // "21 % over"; "40 times" where per cents would be a long number.
+  static std::string beyond(double ratio) {
+    constexpr double kTimes = 10;
+    return ratio < kTimes ? fmt::format("{:.0f} % over", 100 * (ratio - 1)) : fmt::format("{:.3g} times", ratio);
+  }
+
   // "TPOT 36.2 ms of 30 ms (21 % over)", by the worst first.
   std::string in_the_way(const PlannedDeployment& d) const {
     if (d.meets) return "";
@@ -269,8 +275,8 @@ class Described {
       const Seconds value = statistic_of(of, query_.statistic);
       if (value > *slo)
         missed.emplace_back(-(value / *slo),
-                            fmt::format("{} {:.4g} ms of {:g} ms ({:.0f} % over)", name, in_milliseconds(value),
-                                        in_milliseconds(*slo), 100 * (value / *slo - 1)));
+                            fmt::format("{} {:.4g} ms of {:g} ms ({})", name, in_milliseconds(value),
+                                        in_milliseconds(*slo), beyond(value / *slo)));
     };
     add("TTFT", query_.slo.ttft, d.simulated->ttft);
     add("TPOT", query_.slo.tpot, d.simulated->tpot);

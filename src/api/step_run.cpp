@@ -309,6 +309,8 @@ StepSetting setting_of(const Run& run) {
 std::vector<std::string> notes_on(const AskedStep& asked) {
   std::vector<std::string> notes;
   if (std::string beyond = beyond_context(asked.run); !beyond.empty()) notes.push_back(std::move(beyond));
+  if (const auto* spec = std::get_if<ModelSpec>(&asked.run.model); spec && asked.run.engine.precision.as_checkpoint)
+    notes.insert(notes.end(), spec->quantization_notes.begin(), spec->quantization_notes.end());
   if (asked.cluster)
     if (std::string plain = plain_node_note(*asked.cluster); !plain.empty()) notes.push_back(std::move(plain));
   return notes;
