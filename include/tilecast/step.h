@@ -119,7 +119,7 @@ struct StepSetting {
 struct StepMemory {
   MemoryNeed need;
   Bytes usable;
-  Count cache_tokens = 0;  // tokens whose keys and values fit; 0: none, or it depends on the requests
+  Count cache_tokens = 0;  // tokens whose keys and values fit in all layers, windows unused; 0: none
   bool fits() const { return need.total() <= usable; }
 };
 

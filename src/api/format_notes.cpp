@@ -1,5 +1,6 @@
 #include "api/format_notes.h"
 
+#include "cluster/registry.h"
 #include "engine/path.h"
 #include "parallel/split.h"
 #include "serve/plan.h"
@@ -87,6 +88,9 @@ std::vector<std::string> deployment_notes(const DeploymentOptions& options, cons
   const bool experts = has_experts(options.model);
   const Precision& own = options.engine.precision;
   std::vector<std::string> notes = served_notes(own, experts, options.gpu, options.engine.kind);
+  if (own.as_checkpoint)
+    for (const std::string& note : options.model.quantization_notes) add(note, notes);
+  if (options.spread) add(plain_node_note(options.spread->cluster), notes);
   if (options.spread)
     add(refused_blocks(rank_spec(options.model, options.spread->layout), own, options.engine.kind), notes);
   Workload answers;

@@ -17,7 +17,7 @@ Result<MemoryForecast> over_ranks(const AskedStep& asked, const ChosenMethod& qu
   const auto spread = forecast_parallel(asked.over_ranks(), *asked.cluster, pricing_of(quick));
   if (!spread) return spread.error();
   MemoryForecast out;
-  out.setting = asked.setting, out.stages = memory_of(*spread), out.notes = notes_on(asked.run);
+  out.setting = asked.setting, out.stages = memory_of(*spread), out.notes = notes_on(asked);
   return out;
 }
 
@@ -36,7 +36,7 @@ Result<MemoryForecast> answer(const MemoryQuery& query, StepLookups& known) {
   MemoryForecast out;
   out.setting = asked->setting, out.stages = {{run->memory, run->usable, run->cache_tokens}};
   out.largest_batch = largest->batch, out.longest_sequence = largest->length, out.ended_by_model = largest->by_model;
-  out.notes = notes_on(asked->run);
+  out.notes = notes_on(*asked);
   return out;
 }
 

@@ -54,7 +54,7 @@ Result<GpuOffer> offer_from(const std::string& text, const PlanServeQuery& q) {
   auto gpu = load_gpu(name);
   if (!gpu) return std::move(gpu).error();
   offer.gpu = *std::move(gpu);
-  if (const Cluster* cluster = built_in_cluster_of(offer.gpu.name)) offer.cluster = *cluster;
+  offer.cluster = node_of(offer.gpu);
   return offer;
 }
 
@@ -86,6 +86,8 @@ Result<std::vector<GpuOffer>> offers_from(const PlanServeQuery& q, ServingPlan& 
                       "(prices {0}=2.50 gives one)",
                       offer->gpu.name));
     }
+    if (std::string note = plain_node_note(*offer->cluster); !note.empty() && offer->most > 1)
+      plan.notes.push_back(std::move(note));
     offers.push_back(*std::move(offer));
   }
   if (offers.empty()) return field_error("gpus", "none has a price", "name some, with a price or a price table");
@@ -257,6 +259,12 @@ class Described {
       planned.usd_per_million_tokens = usd_per_million(*planned.usd_per_hour, tokens);
   }
 
+  // "21 % over"; "40 times" where per cents would be a long number.
+  static std::string beyond(double ratio) {
+    constexpr double kTimes = 10;
+    return ratio < kTimes ? fmt::format("{:.0f} % over", 100 * (ratio - 1)) : fmt::format("{:.3g} times", ratio);
+  }
+
   // "TPOT 36.2 ms of 30 ms (21 % over)", by the worst first.
   std::string in_the_way(const PlannedDeployment& d) const {
     if (d.meets) return "";
@@ -267,8 +275,8 @@ class Described {
       const Seconds value = statistic_of(of, query_.statistic);
       if (value > *slo)
         missed.emplace_back(-(value / *slo),
-                            fmt::format("{} {:.4g} ms of {:g} ms ({:.0f} % over)", name, in_milliseconds(value),
-                                        in_milliseconds(*slo), 100 * (value / *slo - 1)));
+                            fmt::format("{} {:.4g} ms of {:g} ms ({})", name, in_milliseconds(value),
+                                        in_milliseconds(*slo), beyond(value / *slo)));
     };
     add("TTFT", query_.slo.ttft, d.simulated->ttft);
     add("TPOT", query_.slo.tpot, d.simulated->tpot);

@@ -23,12 +23,14 @@ void add_deployment(Declare& list, SimulateQuery& q) {
                      .help = "number format (default: the checkpoint's), by part where parts differ",
                      .example = "experts=mxfp4,attention=bf16"});
   list.add(q.kv_dtype, {.name = "kv-dtype", .help = "number format of the KV cache", .example = "fp8"});
-  list.add(q.routing, {.name = "routing",
-                       .help = "how tokens spread over experts: uniform, power:1.2 (default), or counts:FILE with the "
-                               "visits of each expert",
-                       .example = "uniform",
-                       .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}},
-                       .touches = Touches::counts});
+  list.add(q.routing,
+           {.name = "routing",
+            .help = "how tokens spread over experts: uniform, power:A (default 1.2; their loads drawn from a "
+                    "density x^-A, AIConfigurator's: a larger A is not always more skew), or counts:FILE "
+                    "with the visits of each expert",
+            .example = "uniform",
+            .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}},
+            .touches = Touches::counts});
   list.add(q.tp,
            {.name = "tp", .help = "tensor parallel ranks", .example = "2", .least = 1, .most = kMostServingRanks});
   list.add(q.pp, {.name = "pp", .help = "pipeline stages", .example = "2", .least = 1, .most = kMostServingRanks});

@@ -3,6 +3,7 @@
 #include "api/serving_fleet.h"
 #include "api/serving_text.h"
 #include "cluster/registry.h"
+#include "engine/engine_cards.h"
 #include "gpu/registry.h"
 #include "model/library.h"
 
@@ -21,15 +22,11 @@ Result<Gpu> gpu_of(const SimulateQuery& q, const std::optional<Cluster>& cluster
   return gpu;
 }
 
-// The cluster known of a GPU, with as many as a replica needs.
-Result<Cluster> known_cluster(const Gpu& gpu, int ranks) {
-  const Cluster* known = built_in_cluster_of(gpu.measured().name);
-  if (!known)
-    return field_error("cluster", "no cluster of " + gpu.name + " is known", "a description (docs/clusters.md)");
-  auto grown = cluster_of(known->name, ranks);
-  if (!grown) return std::move(grown).error();
-  grown->gpu = gpu;
-  return grown;
+// Nodes of a GPU, with as many as a replica needs.
+Cluster nodes_of(const Gpu& gpu, int ranks) {
+  Cluster cluster = node_of(gpu);
+  cluster.nodes = (ranks + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
+  return cluster;
 }
 
 // The GPU, and how a replica lies over several.
@@ -49,11 +46,7 @@ Status place(DeploymentOptions& d, const SimulateQuery& q) {
   if (q.fleet.decode_cp > q.tp)
     return field_error("decode-context-parallel-size", "shares keys over the ranks of tp", "a divisor of tp");
   if (ranks == 1 && q.ep == 1) return Ok{};
-  if (!cluster) {
-    auto known = known_cluster(d.gpu, ranks);
-    if (!known) return std::move(known).error();
-    cluster = *std::move(known);
-  }
+  if (!cluster) cluster = nodes_of(d.gpu, ranks);
   RankSpread spread{{}, *std::move(cluster)};
   spread.layout.tp = static_cast<int>(q.tp), spread.layout.pp = static_cast<int>(q.pp);
   spread.layout.dp = static_cast<int>(q.attention_dp);
@@ -81,6 +74,7 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
   d.model = *std::move(model);
   if (auto fine = place(d, q); !fine) return fine.error();
   d.engine.kind = kind_of(q.engine);
+  if (auto fine = check_card_of(d.engine.kind, d.gpu); !fine) return fine.error();
   auto precision = serving_precision(d.model, q.dtype, q.kv_dtype);
   if (!precision) return std::move(precision).error();
   d.engine.precision = *std::move(precision);

@@ -114,19 +114,15 @@ Status check_fleet(const SimulateQuery& q) {
 
 Result<KvLink> link_from(const SimulateQuery& q, const DeploymentOptions& d) {
   if (q.fleet.link == KvLinkKind::given) return KvLink{gigabytes_per_second(q.link_gb_per_s), microseconds(q.link_us)};
-  const Cluster* cluster = d.spread ? &d.spread->cluster : built_in_cluster_of(d.gpu.measured().name);
-  std::optional<Cluster> named;
+  Cluster cluster = d.spread ? d.spread->cluster : node_of(d.gpu);
   if (!d.spread && !q.cluster.empty()) {
     auto loaded = cluster_of(q.cluster, 1);
     if (!loaded) return std::move(loaded).error();
-    cluster = &named.emplace(*std::move(loaded));
+    cluster = *std::move(loaded);
   }
-  if (!cluster)
-    return field_error("link-over", "no cluster of " + d.gpu.name + " is known", "cluster, or link with a rate");
-  if (q.fleet.link == KvLinkKind::nvlink) return KvLink{cluster->pair_bandwidth(), cluster->intra.latency};
-  if (!cluster->inter)
-    return field_error("link-over", cluster->name + " has no network", "nvlink, or link with a rate");
-  return KvLink{cluster->inter->bandwidth, cluster->inter->latency};
+  if (q.fleet.link == KvLinkKind::nvlink) return KvLink{cluster.pair_bandwidth(), cluster.intra.latency};
+  if (!cluster.inter) return field_error("link-over", cluster.name + " has no network", "nvlink, or link with a rate");
+  return KvLink{cluster.inter->bandwidth, cluster.inter->latency};
 }
 
 namespace {

@@ -197,8 +197,9 @@ void declare_work(Declare& list, StepQuery& q) {
                         .choices = {"auto", "fp8"},
                         .scopes = {kInference}});
   list.add(q.routing, {.name = "routing",
-                       .help = "how tokens spread over experts: uniform (default in training), power:1.2 (elsewhere), "
-                               "or counts:FILE with the visits of each expert",
+                       .help = "how tokens spread over experts: uniform (default in training), power:A (elsewhere, "
+                               "with 1.2; their loads drawn from a density x^-A, AIConfigurator's: a larger A is not "
+                               "always more skew), or counts:FILE with the visits of each expert",
                        .example = "uniform",
                        .scopes = {{"experts", {"yes"}, "has no effect: the model has no experts", "leave it out"}},
                        .touches = Touches::counts});

@@ -10,6 +10,7 @@
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
 #include "engine/attention_kernel.h"
+#include "engine/engine_cards.h"
 #include "gpu/registry.h"
 #include "kernel/attention_prefill.h"
 #include "kernel/optimizer.h"
@@ -332,9 +333,13 @@ StepSetting setting_of(const Run& run) {
   return s;
 }
 
-std::vector<std::string> notes_on(const Run& run) {
+std::vector<std::string> notes_on(const AskedStep& asked) {
   std::vector<std::string> notes;
-  if (std::string beyond = beyond_context(run); !beyond.empty()) notes.push_back(std::move(beyond));
+  if (std::string beyond = beyond_context(asked.run); !beyond.empty()) notes.push_back(std::move(beyond));
+  if (const auto* spec = std::get_if<ModelSpec>(&asked.run.model); spec && asked.run.engine.precision.as_checkpoint)
+    notes.insert(notes.end(), spec->quantization_notes.begin(), spec->quantization_notes.end());
+  if (asked.cluster)
+    if (std::string plain = plain_node_note(*asked.cluster); !plain.empty()) notes.push_back(std::move(plain));
   return notes;
 }
 
@@ -400,6 +405,7 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
   auto run = run_of(query, *found);
   if (!run) return std::move(run).error();
   const Gpu& card = asked.gpu ? *asked.gpu : asked.cluster->gpu;
+  if (auto fine = check_card_of(run->engine.kind, card); !fine) return std::move(fine).error();
   if (auto fine = check_card(query.train, card); !fine) return std::move(fine).error();
   if (auto fine = set_attention(query, card, *run); !fine) return std::move(fine).error();
   asked.run = *std::move(run);

@@ -51,8 +51,8 @@ Result<Run> run_of(const StepQuery& query, const Model& model);
 RankLayout layout_of(const StepQuery& query);
 // The parts of a setting that a run fixes.
 StepSetting setting_of(const Run& run);
-// A line for each thing worth saying about a run.
-std::vector<std::string> notes_on(const Run& run);
+// A line for each thing worth saying about a run and where it runs.
+std::vector<std::string> notes_on(const AskedStep& asked);
 
 // "8x1+2048,2x512": eight requests of one new token after 2048 cached ones, and two prompts of 512.
 Result<std::vector<Requests>> requests_from(std::string_view text);

@@ -80,7 +80,7 @@ StepForecast step_of(const AskedStep& asked, const PreparedRun& prepared, const 
   out.tokens_per_second = f.tokens_per_second, out.mfu = f.utilisation;
   out.joules = joules_of_step(prepared.program, f.step, *asked.gpu);
   out.memory = {f.memory, f.usable, f.cache_tokens};
-  out.notes = notes_on(asked.run);
+  out.notes = notes_on(asked);
   return out;
 }
 
@@ -96,7 +96,7 @@ StepForecast step_of(const AskedStep& asked, ParallelForecast f) {
   for (const StepStage& stage : out.many->stages)
     if (stage.memory.need.total() > out.memory.need.total() || &stage == &out.many->stages.front())
       out.memory = stage.memory;
-  out.notes = notes_on(asked.run);
+  out.notes = notes_on(asked);
   out.detail = std::make_shared<const StepDetail>(StepDetail{asked.over_ranks(), std::move(f), *asked.cluster});
   return out;
 }

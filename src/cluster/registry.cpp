@@ -9,6 +9,7 @@
 #include "cluster/cluster_file.h"
 #include "cluster/embedded_clusters.h"
 #include "cluster/fabric.h"
+#include "constants/cluster.h"
 #include "gpu/registry.h"
 #include "support/file.h"
 #include "support/json.h"
@@ -16,6 +17,9 @@
 #include "support/text.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 Result<std::string> no_like(std::string_view) { return error("built-in descriptions must be complete"); }
@@ -64,34 +68,63 @@ Cluster with_gpu(Cluster cluster, const Gpu& gpu) {
   return cluster;
 }
 
-// A GPU of another's architecture and links stands where that one does: A100 of 40 GB on the board of 80 GB.
+bool named(const Gpu& gpu, std::string_view word) { return gpu.measured().name.find(word) != std::string::npos; }
+
+// Cards with a bridge to one other have the links of modules and no board; beside a Grace there is one module.
+bool on_a_board(const Gpu& gpu) {
+  return gpu.links.nvlink.base() > 0 && !gpu.grace_host && !named(gpu, "PCIe") && !named(gpu, "NVL");
+}
+
+// A module of another's architecture and links stands where that one does: A100 of 40 GB on the board of 80 GB.
 std::optional<Cluster> on_siblings_board(const Gpu& gpu) {
   std::optional<Cluster> best;
+  if (!on_a_board(gpu)) return best;
   for (const Cluster& cluster : built_in_clusters()) {
     const Gpu& other = cluster.gpu;
     const bool alike = other.architecture == gpu.architecture && other.links.nvlink == gpu.links.nvlink &&
-                       other.links.pcie == gpu.links.pcie;
+                       other.links.pcie == gpu.links.pcie && cluster.intra.kind != LinkKind::pcie;
     if (alike && (!best || cluster.gpus_per_node > best->gpus_per_node)) best = cluster;
   }
   if (best) best->gpu = gpu;
   return best;
 }
 
+constexpr std::string_view kPlainName = "-plain-8";
+
+// As the servers of L40S and L20 in data/clusters. Modules without a switch share their links out among the others of
+// their board (V100, P100).
+Cluster plain_node(const Gpu& gpu) {
+  Cluster node;
+  node.name = gpu.name + std::string(kPlainName);
+  node.gpu = gpu;
+  node.gpus_per_node = kPlainNode;
+  node.intra.latency = microseconds(kPlainNodeHop);
+  node.intra.kind = LinkKind::pcie;
+  node.intra.bandwidth = gpu.links.pcie.base() > 0 ? gpu.links.pcie : gigabytes_per_second(kPlainNodePcie);
+  if (named(gpu, "SXM") && gpu.links.nvlink.base() > 0) {
+    node.intra.kind = LinkKind::nvlink_mesh, node.intra.bandwidth = gpu.links.nvlink;
+  } else {
+    node.host_bridge = Cluster::HostBridge{kPlainNode / 2, node.intra.bandwidth};
+  }
+  Cluster::Inter inter;
+  inter.kind = "roce", inter.rails = 2;
+  inter.bandwidth = gigabytes_per_second(kPlainNodeNetwork), inter.latency = microseconds(kPlainNodeNetworkHop);
+  node.inter = std::move(inter);
+  return node;
+}
+
 Result<Cluster> cluster_of_gpus(int count, const std::string& name) {
   auto gpu = load_gpu(name);
   if (!gpu) return std::move(gpu).error();
-  std::optional<Cluster> largest;
-  if (const Cluster* own = built_in_cluster_of(gpu->measured().name)) largest = with_gpu(*own, *gpu);
-  else largest = on_siblings_board(*gpu);
-  if (!largest) return error("no built-in cluster has " + gpu->name, "describe one in a file (docs/clusters.md)");
-  const int node = largest->gpus_per_node;
-  if (count % node == 0) return with_nodes(*largest, count / node);
+  const Cluster largest = node_of(*gpu);
+  const int node = largest.gpus_per_node;
+  if (count % node == 0) return with_nodes(largest, count / node);
   if (count > node)
     return error(std::to_string(count) + " " + gpu->name + " do not fill nodes of " + std::to_string(node),
                  std::to_string(count / node * node) + " or " + std::to_string((count / node + 1) * node) + " do");
   for (const Cluster& cluster : built_in_clusters())
     if (cluster.gpu.name == gpu->measured().name && cluster.gpus_per_node == count) return with_gpu(cluster, *gpu);
-  Cluster part = *largest;
+  Cluster part = largest;
   part.gpus_per_node = count;
   return part;
 }
@@ -108,6 +141,22 @@ const Cluster* built_in_cluster_of(std::string_view gpu) {
   for (const Cluster& cluster : built_in_clusters())
     if (cluster.gpu.name == gpu && (!best || cluster.gpus_per_node > best->gpus_per_node)) best = &cluster;
   return best;
+}
+
+Cluster node_of(const Gpu& gpu) {
+  if (const Cluster* own = built_in_cluster_of(gpu.measured().name)) return with_gpu(*own, gpu);
+  if (auto board = on_siblings_board(gpu)) return *std::move(board);
+  return plain_node(gpu);
+}
+
+std::string plain_node_note(const Cluster& node) {
+  if (!node.name.ends_with(kPlainName)) return {};
+  const bool mesh = node.intra.kind == LinkKind::nvlink_mesh;
+  return fmt::format(
+      "no node of {} is described: taken as {} of them {} {:g} GB/s each way (cluster takes a description, "
+      "docs/clusters.md)",
+      node.gpu.name, kPlainNode.value, mesh ? "that share out links of" : "over PCIe at",
+      in_gigabytes_per_second(node.intra.bandwidth));
 }
 
 Result<Cluster> find_cluster(std::string_view name) {

@@ -17,6 +17,12 @@ const std::vector<Cluster>& built_in_clusters();
 // A built-in cluster of this GPU (its exact name), the largest node first; null where there is none.
 const Cluster* built_in_cluster_of(std::string_view gpu);
 
+// A node of this GPU: the largest that is known of it or of a module that stands on the same board; else a plain one,
+// eight of them over PCIe or, of modules, over the links that they have.
+Cluster node_of(const Gpu& gpu);
+// That a node is a plain one, which nobody described; empty where it was described.
+std::string plain_node_note(const Cluster& node);
+
 // By name or alias; case and punctuation are forgiven. A miss suggests the nearest names.
 Result<Cluster> find_cluster(std::string_view name);
 

@@ -67,10 +67,31 @@ TEST(ClusterRegistry, CountedGpusFillThePresetThatHasThem) {
   EXPECT_EQ(line_of("64xH100", 128), "128 GPUs are needed and 64xH100 has 64 (say 128xH100)");
   EXPECT_EQ(line_of("H100"), "'H100' is a GPU, not a cluster (say how many: 8xH100)");
   EXPECT_EQ(line_of("64"), "'64' is a number, not a cluster (say of which GPU: 64xH100)");
-  EXPECT_THAT(line_of("8xP4"), HasSubstr("no built-in cluster has"));
   EXPECT_THAT(line_of("8xH1000"), HasSubstr("unknown GPU"));
   for (const char* text : {"0xH100", "hgx-h100:0", "hgx-h100:x", "99999999999xH100", "", ":", "8x"})
     EXPECT_FALSE(cluster_of(text).ok()) << text;
+}
+
+// A card without a description of its servers stands in a plain one, whoever asks, and that is said.
+TEST(ClusterRegistry, CardsThatNobodyDescribedStandInAPlainNode) {
+  for (const char* name : {"L4", "A10", "T4", "L40", "RTX-3090", "RTX-4090", "RTX-A6000", "V100-PCIe", "A100-PCIe-80GB",
+                           "A100-PCIe-40GB", "H100-PCIe", "H100-NVL", "GH200", "P4"}) {
+    const Gpu gpu = *find_gpu(name);
+    const Cluster node = node_of(gpu);
+    EXPECT_EQ(node.gpu.name, gpu.name);
+    EXPECT_EQ(node.intra.kind, LinkKind::pcie) << name;
+    EXPECT_EQ(node.intra.bandwidth, gpu.links.pcie) << name;
+    EXPECT_THAT(plain_node_note(node), HasSubstr("no node of " + gpu.name + " is described")) << name;
+    const auto asked = cluster_of("8x" + gpu.name);
+    ASSERT_TRUE(asked) << name;
+    EXPECT_EQ(asked->name, node.name);
+    EXPECT_EQ(asked->host_bridge->gpus, 4);
+  }
+  EXPECT_EQ(node_of(*find_gpu("V100-SXM")).intra.kind, LinkKind::nvlink_mesh);
+  EXPECT_EQ(node_of(*find_gpu("A100-SXM-40GB")).name, "HGX-A100-8");
+  EXPECT_EQ(node_of(*find_gpu("L40S")).name, "L40S-PCIe-8");
+  for (const char* described : {"A100-SXM-40GB", "L40S", "H100-SXM"})
+    EXPECT_EQ(plain_node_note(node_of(*find_gpu(described))), "") << described;
 }
 
 TEST(ClusterRegistry, FilesStayAsTheyAreAndNeedANetwork) {

@@ -14,6 +14,25 @@ inline constexpr std::string_view kExchangeRows =
 inline constexpr std::string_view kUnmeasured = "no such rows; a judgement";
 }  // namespace sources
 
+inline constexpr Whole kPlainNode{"cluster.plain_gpus",          8, "GPUs", assumed, "of a node that nobody described",
+                                  "common servers of PCIe cards"};
+inline constexpr Number kPlainNodePcie{"cluster.plain_pcie",
+                                       32,
+                                       "GB/s",
+                                       assumed,
+                                       "a GPU's link there where its description has none",
+                                       "PCIe 4, 16 lanes, one direction"};
+inline constexpr Number kPlainNodeHop{"cluster.plain_hop", 1, "us", published, "of a hop between GPUs of such a node",
+                                      sources::kNccl};
+inline constexpr Number kPlainNodeNetwork{"cluster.plain_network",
+                                          12.5,
+                                          "GB/s",
+                                          assumed,
+                                          "of a GPU between such nodes",
+                                          "two cards of 400 Gbit/s, shared by eight GPUs"};
+inline constexpr Number kPlainNodeNetworkHop{"cluster.plain_network_hop",   2.7,           "us", published,
+                                             "of a hop between such nodes", sources::kNccl};
+
 inline constexpr Number kCollectiveDoubt{
     "collective.doubt",  0.5, "log2", assumed, "by which an interval reaches farther on what was not measured",
     sources::kUnmeasured};

@@ -203,6 +203,8 @@ void add_training(List& list) {
 
 void add_cluster_1(List& list) {
   list.add(kGpuFailure), list.add(kStorageOfGpu), list.add(kRestart);
+  list.add(kPlainNode), list.add(kPlainNodePcie), list.add(kPlainNodeHop);
+  list.add(kPlainNodeNetwork), list.add(kPlainNodeNetworkHop);
   list.add(kCollectiveDoubt);
   list.add(kEagerCopyShare);
   list.add(kEagerCopyLaunch);

@@ -192,6 +192,8 @@ KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launc
   // vLLM's default on ROCm (vllm/platforms/rocm.py: AITER is asked for by a variable), SGLang's (server_args.py).
   if (gpu.vendor == Vendor::amd && engine == Launcher::vllm)
     return decode ? KernelSource::rocm_paged_attention : KernelSource::rocm_triton_attention;
+  // AITER is built for CDNA3 and CDNA4; Triton's kernels run on older cards (attention_backend triton).
+  if (gpu.vendor == Vendor::amd && engine == Launcher::sglang && !gpu.cdna3_or_later()) return KernelSource::triton;
   if (gpu.vendor == Vendor::amd && engine == Launcher::sglang)
     return decode ? KernelSource::aiter_paged_attention : KernelSource::aiter_flash_attention;
   if (engine == Launcher::trtllm) return KernelSource::torch_flow;

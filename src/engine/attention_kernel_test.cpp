@@ -92,6 +92,10 @@ TEST(AttentionKernel, EnginesChooseByTheCard) {
   EXPECT_EQ(on("MI300X", "vllm"), "rocm_paged_attention");
   EXPECT_EQ(on("MI300X", "sglang"), "aiter_paged_attention");
   EXPECT_EQ(on("T4", "vllm"), "triton");
+  EXPECT_EQ(on("MI355X", "sglang"), "aiter_paged_attention");
+  EXPECT_EQ(on("MI250", "sglang"), "triton");  // which AITER is not built for
+  EXPECT_EQ(attention_source_on(*find_gpu("MI210"), AttentionPrefill{}, Launcher::sglang, *format_from("bf16")),
+            KernelSource::triton);
   EXPECT_EQ(attention_source_on(*find_gpu("MI300X"), AttentionPrefill{}, Launcher::vllm, *format_from("bf16")),
             KernelSource::rocm_triton_attention);
   EXPECT_EQ(attention_source(AttentionPrefill{}, EngineKind::pytorch, EngineEra::current, AttentionForm::aiter),

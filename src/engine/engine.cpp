@@ -38,8 +38,8 @@ const Format& format_for(const Operator& op, const Section& section, const Preci
   const bool widens = op.walk == TorchWalk::widen || op.walk == TorchWalk::strided_widen;
   if (statistic && !widens) return kFull;  // a conversion is known by what it reads
   return visit(Overload{
-                   [&](const Gemm&) -> const Format& { return product_format(op, p); },
-                   [&](const Moe&) -> const Format& { return p.experts; },
+                   [&](const Gemm&) -> const Format& { return product_format(op, p, section.unquantised); },
+                   [&](const Moe&) -> const Format& { return product_format(op, p, section.unquantised); },
                    [&](const Bmm&) -> const Format& { return p.attention; },
                    [&](const AttentionPrefill&) -> const Format& { return p.attention; },
                    [&](const AttentionDecode&) -> const Format& { return p.attention; },

@@ -55,7 +55,7 @@ OwnWeights weights_of(const Graph& graph, const EngineOptions& engine, const Nar
       const bool product = op.shape.is<Gemm>() && !op.weights.table;
       double matrix_bits = plain_bits;
       if (p.mixed != MixedPrecision::autocast && (product || op.shape.is<Moe>()))
-        matrix_bits = product_format(op, p).weight_bits;
+        matrix_bits = product_format(op, p, section.unquantised).weight_bits;
       const auto repeats = static_cast<double>(section.repeats);
       const double matrix = repeats * static_cast<double>(op.weights.tied ? 0 : op.weights.matrix);
       const double vector = repeats * static_cast<double>(op.weights.vector);
@@ -63,7 +63,7 @@ OwnWeights weights_of(const Graph& graph, const EngineOptions& engine, const Nar
       if (narrow && op.weights.frozen && runs_narrow(op)) matrix_bits = narrow->product.weight_bits;
       if (op.weights.packed) matrix_bits = kNf4Bits;
       if (const Moe* moe = op.shape.get_if<Moe>(); moe && p.mixed != MixedPrecision::autocast)
-        matrix_bits *= padded_experts(*moe, product_format(op, p), engine.kind, gpu);
+        matrix_bits *= padded_experts(*moe, product_format(op, p, section.unquantised), engine.kind, gpu);
       own.count += matrix + vector;
       if (!op.weights.frozen) own.trained += matrix + vector;
       own.bytes += (matrix * matrix_bits + vector * plain_bits) / 8;

@@ -74,6 +74,7 @@ Result<Precision> checkpoint_precision(const ModelSpec& model) {
   if (!own) return std::move(own).error();
   Precision p = uniform(grouped(*own, model.quantization_group));
   if (model.quantization.empty()) return p;
+  p.as_checkpoint = true;
   if (!model.quantized.attention) p.projections = p.activation;
   if (!model.quantized.mlp) p.linear = p.activation;
   if (!model.quantized.shared) p.shared = p.activation;
@@ -121,7 +122,37 @@ Result<Precision> precision_of(const ModelSpec& model, std::string_view dtype, s
   return p;
 }
 
-const Format& product_format(const Operator& op, const Precision& p) {
+namespace {
+
+bool is_left_out(Role role, bool experts, const WideProducts& wide) {
+  if (experts) return wide.experts;
+  switch (role) {
+    case Role::attention_qkv:
+    case Role::attention_query:
+    case Role::attention_key:
+    case Role::attention_value:
+    case Role::attention_gate:
+    case Role::latent_down:
+    case Role::scan_in:
+    case Role::scan_gates:
+    case Role::scan_bottleneck:
+    case Role::scan_spread: return wide.mixer_in;
+    case Role::latent_up: return wide.mixer_up;
+    case Role::attention_out:
+    case Role::scan_out: return wide.mixer_out;
+    case Role::mlp_gate:
+    case Role::mlp_up: return wide.gate_up;
+    case Role::mlp_down: return wide.down;
+    case Role::shared_expert: return wide.shared;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+const Format& product_format(const Operator& op, const Precision& p, const WideProducts& unquantised) {
+  if (p.as_checkpoint && is_left_out(op.role, op.shape.is<Moe>() || is_expert(op.role), unquantised))
+    return p.activation;
   if (op.shape.is<Moe>() || is_expert(op.role)) return p.experts;
   if (class_of(op) == OpClass::head) return op.role == Role::lm_head ? p.head : p.activation;
   switch (op.role) {

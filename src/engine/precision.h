@@ -23,6 +23,7 @@ struct Precision {
   Format activation;   // everything between products
   CacheType cache = CacheType::same;
   MixedPrecision mixed = MixedPrecision::none;
+  bool as_checkpoint = false;  // what the checkpoint leaves unquantised stays so
 
   void set_products(const Format& format) { linear = projections = shared = experts = format; }
 };
@@ -35,8 +36,8 @@ Result<Precision> precision_from(std::string_view dtype, std::string_view cache_
 // that begins with a part changes that one. `cache_dtype` auto or empty: as the checkpoint asks.
 Result<Precision> precision_of(const ModelSpec& model, std::string_view dtype = {}, std::string_view cache_dtype = {});
 
-// The format of an operator's product and of its weights.
-const Format& product_format(const Operator& op, const Precision& precision);
+// The format of an operator's product and of its weights; `unquantised` are its section's.
+const Format& product_format(const Operator& op, const Precision& precision, const WideProducts& unquantised = {});
 
 // Formats in one line: "fp8_block", or by parts where they differ: "bf16, experts mxfp4".
 std::string text_of(const Precision& precision);

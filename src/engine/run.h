@@ -54,7 +54,7 @@ bool is_budgeted(const Run& run);
 struct RunMemory {
   MemoryNeed need;
   Bytes usable;
-  Count cache_tokens = 0;  // whose keys and values the card has room for; 0: none, or it depends on the requests
+  Count cache_tokens = 0;  // whose keys and values the card has room for in all layers, windows unused; 0: none
 };
 Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const Gpu& gpu);
 

@@ -128,11 +128,11 @@ BudgetedNeed beside_budget(const MemoryNeed& step, const CacheBudget& budget) {
 }
 
 Count tokens_in(Bytes room, const CacheNeed& need, const Precision& precision, Count block_tokens) {
-  const bool plain =
-      need.state == 0 && !need.parts.empty() &&
-      std::all_of(need.parts.begin(), need.parts.end(), [](const CachePart& p) { return p.window == 0; });
-  const Bytes block = cache_bytes(need, block_tokens, precision);
-  if (!plain || room <= bytes(0) || block <= bytes(0)) return 0;
+  // Where windows end and states begin depends on the requests: a block's tokens are in all layers that keep any.
+  CacheNeed whole;
+  for (const CachePart& part : need.parts) whole.parts.push_back({part.per_token, 0});
+  const Bytes block = cache_bytes(whole, block_tokens, precision);
+  if (room <= bytes(0) || block <= bytes(0)) return 0;
   return static_cast<Count>(room / block) * block_tokens;
 }
 

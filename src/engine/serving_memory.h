@@ -55,8 +55,8 @@ struct BudgetedNeed {
 };
 BudgetedNeed beside_budget(const MemoryNeed& step, const CacheBudget& budget);
 
-// Tokens, in whole blocks, whose keys and values `room` holds. 0 if a request keeps its own state or window: then what
-// fits depends on the requests.
+// Tokens, in whole blocks, whose keys and values `room` holds in all layers that keep any: as many as a cache's blocks
+// count. Windows let more of them in, states of requests fewer.
 Count tokens_in(Bytes room, const CacheNeed& need, const Precision& precision, Count block_tokens);
 
 }  // namespace tilecast

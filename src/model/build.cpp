@@ -264,6 +264,7 @@ void add_stack(Graph& graph, const StackSpec& stack, const Workload& workload, c
     const SectionPart part{SectionKind::layer, stack_name.encoder, static_cast<int>(i)};
     graph.sections.push_back(build_layer(kinds[i].layer, kinds[i].repeats, name, part, at, spelling));
     if (kinds[i].layer.borrowed) lend(graph.sections.back());
+    graph.sections.back().unquantised = kinds[i].layer.unquantised;
     for (Operator& op : graph.sections.back().operators) op.stays_wide = kinds[i].layer.wide;
   }
 }

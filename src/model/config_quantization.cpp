@@ -120,7 +120,7 @@ void read_quantization(ConfigReader& read, ModelSpec& spec) {
   spec.quantization = read_format(read);
   spec.quantization_group = read_group(read);
   spec.fp8_cache = reads_fp8_cache(read);
-  spec.quantized = parts_without(modules_left(read), spec);
+  leave_out(modules_left(read), spec);
   // Hugging Face's and the engines' mxfp4 loaders know experts alone.
   if (lower(read.text_or(kMethod, "")) == "mxfp4")
     spec.quantized.attention = spec.quantized.mlp = spec.quantized.shared = false;

@@ -13,8 +13,7 @@ namespace tilecast {
 // way. `spec` has its layers already.
 void read_quantization(ConfigReader& read, ModelSpec& spec);
 
-// The parts of a model that a list of modules leaves unquantised: names, substrings, globs or expressions, the last
-// recognised by the words in them. A part is left out if the list names at least half of it.
-QuantizedParts parts_without(const std::vector<std::string>& modules, const ModelSpec& spec);
+// What a list of modules leaves unquantised: whole parts, products of some layers, and notes on what it has beside.
+void leave_out(const std::vector<std::string>& modules, ModelSpec& spec);
 
 }  // namespace tilecast

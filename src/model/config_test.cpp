@@ -16,6 +16,7 @@ namespace tilecast {
 namespace {
 
 using Json = nlohmann::json;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 Json llama(const Json& changes = Json::object()) { return small_config("LlamaForCausalLM", changes); }
@@ -306,27 +307,76 @@ TEST(Config, ListsOfModulesBecomeParts) {
   EXPECT_EQ(parts("Kimi-K2-Thinking"), (QuantizedParts{false, false, false, true}));
   EXPECT_EQ(parts("DeepSeek-R1-NVFP4"), (QuantizedParts{false, true, true, true}));
   EXPECT_EQ(parts("DeepSeek-V3"), QuantizedParts{});
-  const ModelSpec llama = *find_model("Llama-3.1-8B");  // 32 layers
-  const auto attention = [&](const std::vector<std::string>& modules) {
-    return parts_without(modules, llama).attention;
-  };
-  EXPECT_TRUE(attention({}));
-  EXPECT_TRUE(attention({"lm_head", "model.embed_tokens", "re:.*vision_model.*self_attn.*"}));
-  EXPECT_FALSE(attention({"self_attn"}));
-  EXPECT_FALSE(attention({"re:.*self_attn.*"}));
-  // By layers: fifteen of thirty-two are fewer than half, sixteen are not.
+}
+
+ModelSpec llama_without(const std::vector<std::string>& modules) {
+  ModelSpec model = *find_model("Llama-3.1-8B");  // 32 layers
+  leave_out(modules, model);
+  return model;
+}
+// Of how many layers a product is left out.
+Count layers_without(const ModelSpec& model, bool WideProducts::*product) {
+  Count layers = 0;
+  for (const LayerRun& run : model.decoder->layers)
+    if (run.layer.unquantised.*product) layers += run.repeats;
+  return layers;
+}
+
+TEST(Config, WholePartsAreLeftOutByAnyTool) {
+  const auto kept = [](const std::vector<std::string>& modules) { return llama_without(modules).quantized; };
+  EXPECT_EQ(kept({}), QuantizedParts{});
+  EXPECT_EQ(kept({"lm_head", "model.embed_tokens", "re:.*vision_model.*self_attn.*"}), QuantizedParts{});
+  for (const char* all : {"self_attn", "re:.*self_attn.*", "model.layers.*.self_attn", "model.layers.*.self_attn*"})
+    EXPECT_EQ(kept({all}), (QuantizedParts{false, true, true, true})) << all;
+  EXPECT_EQ(kept({"re:.*mlp.*"}), (QuantizedParts{true, false, true, true}));
+  EXPECT_EQ(kept({"mlp"}), (QuantizedParts{true, false, true, true}));
+  EXPECT_EQ(kept({"re:.*mlp.gate$", "router"}), QuantizedParts{});
+}
+
+TEST(Config, ProductsAreLeftOutOneByOne) {
+  const ModelSpec down = llama_without({"re:.*down_proj"});
+  EXPECT_EQ(down.quantized, QuantizedParts{});
+  EXPECT_EQ(layers_without(down, &WideProducts::down), 32);
+  EXPECT_EQ(layers_without(down, &WideProducts::gate_up), 0);
+  ASSERT_EQ(down.decoder->layers.size(), 1U);
+  const ModelSpec out = llama_without({"re:.*o_proj"});
+  EXPECT_EQ(layers_without(out, &WideProducts::mixer_out), 32);
+  EXPECT_EQ(layers_without(out, &WideProducts::mixer_in), 0);
+  // What engines multiply as one stays quantised unless all of it is named, and vLLM refuses it.
+  const ModelSpec half = llama_without({"q_proj", "re:.*k_proj"});
+  EXPECT_EQ(layers_without(half, &WideProducts::mixer_in), 0);
+  ASSERT_EQ(half.quantization_notes.size(), 1U);
+  EXPECT_THAT(half.quantization_notes.front(), HasSubstr("vLLM refuses"));
+  EXPECT_EQ(layers_without(llama_without({"q_proj", "k_proj", "v_proj"}), &WideProducts::mixer_in), 32);
+  EXPECT_EQ(layers_without(llama_without({"qkv_proj"}), &WideProducts::mixer_in), 32);
+  EXPECT_EQ(layers_without(llama_without({"gate_up_proj"}), &WideProducts::gate_up), 32);
+}
+
+TEST(Config, ProductsOfSomeLayersAreLeftOut) {
+  const ModelSpec ends = llama_without({"model.layers.0.mlp.down_proj", "model.layers.31.mlp.down_proj", "lm_head"});
+  EXPECT_EQ(layers_without(ends, &WideProducts::down), 2);
+  ASSERT_EQ(ends.decoder->layers.size(), 3U);
+  EXPECT_TRUE(ends.decoder->layers.front().layer.unquantised.down);
+  EXPECT_EQ(ends.decoder->layers[1].repeats, 30);
+  EXPECT_THAT(ends.quantization_notes, ElementsAre("the checkpoint leaves products of 2 of 32 layers unquantised"));
+  // All of layer 0, and by an expression those whose number begins with 1 to 9: Python's re.match asks for no end.
+  const ModelSpec first = llama_without({"model.layers.0"});
+  EXPECT_EQ(layers_without(first, &WideProducts::down), 1);
+  EXPECT_EQ(layers_without(first, &WideProducts::mixer_in), 1);
+  EXPECT_EQ(layers_without(llama_without({"re:model.layers.[1-9].*"}), &WideProducts::gate_up), 31);
+  EXPECT_EQ(layers_without(llama_without({"re:.*layers\\.(0|1|2)\\.self_attn.*"}), &WideProducts::mixer_out), 3);
   std::vector<std::string> some;
   for (int i = 0; i < 15; ++i) some.push_back("model.layers." + std::to_string(i) + ".self_attn*");
-  EXPECT_TRUE(attention(some));
-  some.emplace_back("model.layers.15.self_attn*");
-  EXPECT_FALSE(attention(some));
-  EXPECT_TRUE(attention({"re:.*layers\\.(0|1|2)\\.self_attn.*"}));
-  // By projections: two of four are half of them.
-  EXPECT_TRUE(attention({"q_proj"}));
-  EXPECT_FALSE(attention({"q_proj", "k_proj"}));
-  EXPECT_FALSE(attention({"qkv_proj"}));
-  EXPECT_FALSE(parts_without({"model.layers.*.mlp.down_proj"}, llama).mlp);
-  EXPECT_TRUE(parts_without({"re:.*mlp.gate$", "router"}, llama).mlp);
+  EXPECT_EQ(layers_without(llama_without(some), &WideProducts::mixer_in), 15);
+}
+
+TEST(Config, WhatAListSaysBesideIsSaid) {
+  EXPECT_THAT(llama_without({"model.layers.3.strange_block"}).quantization_notes,
+              ElementsAre(HasSubstr("1 entry is not known: model.layers.3.strange_block")));
+  EXPECT_THAT(llama_without({"re:(unbalanced"}).quantization_notes, ElementsAre(HasSubstr("not known")));
+  EXPECT_TRUE(llama_without({"lm_head", "model.embed_tokens", "router"}).quantization_notes.empty());
+  // An expression that would take a backtracking matcher for ever.
+  EXPECT_TRUE(llama_without({"re:(.*a)*(.*b)*(.*c)*$x"}).quantized == QuantizedParts{});
 }
 
 TEST(Config, GroupsAndCachesOfCheckpoints) {

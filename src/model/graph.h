@@ -12,6 +12,7 @@
 #include "kernel/kernel.h"
 #include "kernel/torch_walk.h"
 #include "model/role.h"
+#include "model/wide_products.h"
 
 namespace tilecast {
 
@@ -89,6 +90,7 @@ struct Section {
   bool recomputed = false;  // runs forward again for its gradients: the model has no more work for it
   bool reference = false;   // runs forward alone, beside the section that learns
   int forward = -1;         // of gradients and what runs again: the forward section they belong to
+  WideProducts unquantised = {};
 };
 // Everything in a section except its operators.
 Section emptied(const Section& section);

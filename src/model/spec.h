@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/wide_products.h"
 #include "tilecast/train.h"
 #include "tilecast/units.h"
 
@@ -113,6 +114,7 @@ struct LayerSpec {
   bool mixer_norm = true;  // ModernBERT's first layer has none, coming right after the embeddings' own
   bool borrowed = false;   // its weights are those of the layer before (ALBERT)
   bool wide = false;       // its products stay in the type of activations where a training's others are narrower
+  WideProducts unquantised = {};
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 struct LayerRun {
@@ -212,7 +214,8 @@ struct ModelSpec {
   Count max_context = 0;         // positions the model was made for; 0: not said
   std::string dtype = "bf16";    // of the checkpoint
   std::string quantization;      // format of quantised weights in the checkpoint ("fp8_block"), or empty
-  QuantizedParts quantized;      // ... which of them
+  QuantizedParts quantized;      // ... which of them, but for LayerSpec::unquantised
+  std::vector<std::string> quantization_notes;  // ... what is to be said of that
   Count quantization_group = 0;  // ... weights that share a scale; 0: as the format has it
   bool fp8_cache = false;        // the checkpoint asks for keys and values in fp8
   std::optional<AdapterSpec> adapters;  // training: all else is frozen

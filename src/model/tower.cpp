@@ -196,8 +196,8 @@ Result<std::string> config_text(const std::string& path) {
   if (!directory && !path.ends_with(".json")) {
     auto bundled = bundled_config(path);
     if (bundled && bundled->find("\"vision_config\"") != std::string::npos) return *std::move(bundled);
-    return field_error("model", path + " is known by its text part alone",
-                       "the path of its own config.json, which describes the tower");
+    return field_error("model", path + " is known here without a tower for images or sound, if it has one",
+                       "the path of its own config.json, where that describes one");
   }
   constexpr std::size_t kMostConfig = std::size_t{1} << 26;
   return read_text_file(directory ? (std::filesystem::path(path) / "config.json").string() : path, kMostConfig);

@@ -89,7 +89,9 @@ class Search {
   bool before(const PlannedDeployment& a, const PlannedDeployment& b) const {
     if (good(a) != good(b)) return good(a);
     if (asks_for_chance() && sure(a) != sure(b)) return sure(a);
-    return plan_rank(q_, a) < plan_rank(q_, b);
+    const PlanRank of_a = plan_rank(q_, a), of_b = plan_rank(q_, b);
+    // Of those that are worth the same the likelier.
+    return of_a == of_b ? a.chance.value_or(1) > b.chance.value_or(1) : of_a < of_b;
   }
 
   // In the order of their steady states until enough met: the best, and the front beside it.

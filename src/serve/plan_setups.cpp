@@ -1,6 +1,7 @@
 // What replicas a plan may consist of: layouts, formats, limits.
 #include <algorithm>
 
+#include "engine/engine_cards.h"
 #include "engine/path.h"
 #include "parallel/split.h"
 #include "serve/plan.h"
@@ -80,6 +81,15 @@ Status suits(const ServeQuery& query, const RankLayout& layout) {
   return Ok{};
 }
 
+// Whether there are kernels for its steps on this card: of a prompt and of an answer, which every plan asks for.
+bool priced(const ServeQuery& query, const StepTable& steps) {
+  StepBatch prompt, answer;
+  prompt.prefill = {{query.mean_input(), 0}};
+  answer.decodes = 1, answer.decode_context = query.mean_input() + query.mean_output() / 2;
+  steps.of(prompt), steps.of(answer);
+  return steps.status().ok();
+}
+
 // Adapters, drafts and images of this engine.
 Status add_features(Deployment& deployment, const DeploymentOptions& options, const ServeQuery& query, Method method,
                     const ModelSource* weights) {
@@ -140,7 +150,10 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
   const std::vector<RankLayout> layouts = wanted_layouts(query, offer);
   const auto kernels = std::make_shared<KnownCosts>();
   for (const EngineKind engine : query.engines) {
-    if (engine == EngineKind::trtllm && offer.gpu.vendor != Vendor::nvidia) continue;
+    if (std::string why = why_not_on(engine, offer.gpu); !why.empty()) {
+      ++setups.unsuited, setups.does_not_suit = std::move(why);
+      continue;
+    }
     for (const Formats& formats : formats_for(query, offer.gpu, engine))
       for (const RankLayout& layout : layouts) {
         if (auto fine = suits(query, layout); !fine) {
@@ -164,6 +177,10 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
           if (!deployed) {
             ++setups.too_large;
             setups.does_not_fit = deployed.error().line();
+            continue;
+          }
+          if (!known && !priced(query, *deployed->steps)) {
+            ++setups.unsuited, setups.does_not_suit = deployed->steps->status().error().line();
             continue;
           }
           known = deployed->steps;

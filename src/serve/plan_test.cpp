@@ -324,6 +324,38 @@ TEST(ServePlan, EnginesAreNotAskedForWhatTheyRefuse) {
   EXPECT_THAT(setups->does_not_fit, testing::HasSubstr("not whole blocks of 128"));
 }
 
+// What no kernel or no engine is there for is passed over; the plan is of what remains.
+TEST(ServePlan, EnginesThatDoNotRunOnACardArePassedOver) {
+  ServeQuery q = query_of(1000, 50, 5);
+  q.gpus = {offer_of("MI250", 1, 8)};
+  q.formats.clear();
+  q.engines = {EngineKind::trtllm, EngineKind::sglang, EngineKind::vllm};
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan) << plan.error().line();
+  ASSERT_TRUE(plan->best);
+  EXPECT_GT(plan->unsuited, 0);
+  for (const PlannedDeployment& d : plan->finalists) EXPECT_NE(d.pool.setup->engine, EngineKind::trtllm);
+  q.engines = {EngineKind::trtllm};
+  const auto none = planned(q);
+  ASSERT_TRUE(none) << none.error().line();
+  EXPECT_FALSE(none->best);
+  EXPECT_THAT(none->does_not_suit, testing::HasSubstr("NVIDIA's cards alone"));
+}
+
+// Chances that round to the same are still compared, where all else is the same.
+TEST(ServePlan, OfTheSameWorthTheLikelierStandsFirst) {
+  ServeQuery q = query_of(1000, 50, 100);
+  q.engines = {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm};
+  q.formats = {{"bf16", ""}, {"fp8", ""}, {"fp8", "fp8"}};
+  const auto plan = planned(q);
+  ASSERT_TRUE(plan && plan->best);
+  for (std::size_t i = 1; i < plan->finalists.size(); ++i) {
+    const PlannedDeployment &a = plan->finalists[i - 1], &b = plan->finalists[i];
+    const bool alike = a.meets == b.meets && plan_rank(q, a) == plan_rank(q, b);
+    EXPECT_TRUE(!alike || (*a.chance >= 0.75) != (*b.chance >= 0.75) || *a.chance >= *b.chance) << i;
+  }
+}
+
 TEST(ServePlan, LayoutsOfAModelAndACluster) {
   const auto has = [](const std::vector<RankLayout>& layouts, int tp, int pp, int dp, int ep) {
     return std::any_of(layouts.begin(), layouts.end(),

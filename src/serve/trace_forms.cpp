@@ -165,8 +165,9 @@ Status set_blocks(TraceLine& line, const nlohmann::json& object) {
 constexpr double kCharactersOfToken = 4;
 double tokens_of(const nlohmann::json& turn) {
   double characters = 0;
-  if (const auto text = turn.find("text"); text != turn.end() && text->is_string())
-    characters += static_cast<double>(text->get_ref<const std::string&>().size());
+  for (const char* name : {"text", "text_input"})  // the second of AIPerf's mooncake_trace
+    if (const auto text = turn.find(name); text != turn.end() && text->is_string())
+      characters += static_cast<double>(text->get_ref<const std::string&>().size());
   if (const auto texts = turn.find("texts"); texts != turn.end() && texts->is_array())
     for (const auto& text : *texts)
       if (text.is_string()) characters += static_cast<double>(text.get_ref<const std::string&>().size());
@@ -215,6 +216,8 @@ Result<std::vector<TraceLine>> trace_lines(std::string_view text, bool& guessed)
   if (auto fine = set_json(line, json, milliseconds); !fine) return fine.error();
   if (auto fine = set_blocks(line, json); !fine) return fine.error();
   auto& input = line.values[static_cast<std::size_t>(TraceField::input)];
+  if (!input && !line.has(TraceField::fresh) && (json.contains("text_input") || json.contains("text")))
+    input = tokens_of(json), guessed = true;
   if (session && input) line.values[static_cast<std::size_t>(TraceField::fresh)] = std::exchange(input, std::nullopt);
   return std::vector<TraceLine>{std::move(line)};
 }

@@ -1,10 +1,13 @@
 #include "serve/trace.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "serve/simulator_testing.h"
 
 namespace tilecast {
 namespace {
@@ -178,6 +181,63 @@ TEST_F(ServeTrace, RefusesTurnsThatMakeNoSense) {
             std::string::npos);
   EXPECT_NE(problem_of("{\"session_id\": \"a\", \"timestamp\": 0, \"input_length\": 5}\n").find("output: is missing"),
             std::string::npos);
+}
+
+TEST_F(ServeTrace, PromptsMayBeTheirTexts) {
+  const auto trace = read(
+      "{\"timestamp\": 0, \"text_input\": \"abcdefghij\", \"output_length\": 7}\n"
+      "{\"timestamp\": 0, \"input_length\": 9, \"text_input\": \"x\", \"output_length\": 1}\n");
+  ASSERT_TRUE(trace) << trace.error().line();
+  ASSERT_EQ(trace->requests.size(), 2u);
+  EXPECT_EQ(trace->requests[0].input, 3);  // ten characters
+  EXPECT_EQ(trace->requests[1].input, 9);  // a length that is said counts
+  ASSERT_EQ(trace->notes.size(), 1u);
+  EXPECT_NE(trace->notes[0].find("four characters"), std::string::npos);
+}
+
+// Whatever stands in a trace that can be read, each of its requests is served, refused, given up or never sent.
+TEST_F(ServeTrace, AFuzzedTraceLosesNothing) {
+  Random random(16);
+  const auto below = [&](std::uint64_t n) { return static_cast<Count>(random.below(n)); };
+  Count served = 0, refused = 0, cancelled = 0, unsent = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::string text;
+    const Count lines = 20 + below(60);
+    for (Count i = 0; i < lines; ++i) {
+      std::string line = fmt::format("{{\"arrival\": {}, \"output\": {}", random.uniform() * 0.2, 1 + below(40));
+      if (random.uniform() < 0.3) line += fmt::format(", \"conversation\": {}, \"pause\": {}", below(6), 0.01);
+      if (random.uniform() < 0.1)
+        line += fmt::format(", \"text_input\": \"{}\"", std::string(1 + random.below(90), 'x'));
+      else line += fmt::format(", \"input\": {}", 1 + below(random.uniform() < 0.05 ? 5000 : 300));
+      if (random.uniform() < 0.2) line += fmt::format(", \"prefix\": {}, \"prefix_tokens\": 1", below(3));
+      if (random.uniform() < 0.2) line += fmt::format(", \"priority\": {}", below(3));
+      if (random.uniform() < 0.2) line += fmt::format(", \"max_tokens\": {}", 1 + below(50));
+      text += line + "}\n";
+    }
+    const auto trace = read(text);
+    ASSERT_TRUE(trace) << trace.error().line() << "\n" << text;
+    SimulationOptions o;
+    o.pool = pool_of(kPolicies[static_cast<std::size_t>(round) % std::size(kPolicies)], 30 + below(200));
+    o.pool.replicas = 1 + below(3);
+    o.router = static_cast<Router>(round % 4);
+    o.paths = &trace->paths;
+    if (round % 3 == 0) o.first_token_timeout = milliseconds(5 + 40 * random.uniform());
+    if (round % 5 == 0) o.total_timeout = milliseconds(10 + 80 * random.uniform());
+    const auto out = simulate(trace->requests, o);
+    ASSERT_TRUE(out) << out.error().line();
+    ASSERT_EQ(out->requests.size(), static_cast<std::size_t>(lines));
+    EXPECT_EQ(out->unfinished, 0);
+    EXPECT_EQ(out->blocks_left, 0);
+    for (const RequestRecord& r : out->requests) {
+      EXPECT_EQ(r.served() + r.refused + r.cancelled + r.unsent, 1) << text;
+      EXPECT_TRUE(!r.served() || r.given == r.output);
+      served += r.served(), refused += r.refused, cancelled += r.cancelled, unsent += r.unsent;
+    }
+  }
+  EXPECT_GT(served, 1000);
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(cancelled, 0);
+  EXPECT_GT(unsent, 0);
 }
 
 }  // namespace
