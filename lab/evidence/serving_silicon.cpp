@@ -78,10 +78,14 @@ bool keeps_fp8(const TableRow& row) {
 }
 
 Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
-  const std::string linear = format_of(row["gemm_quant_mode"], model);
+  const std::string of_experts = format_of(row["moe_quant_mode"], model);
+  std::string linear = format_of(row["gemm_quant_mode"], model);
+  // Checkpoints whose experts are scaled by blocks have all their products so (Qwen3.5-397B-A17B-FP8, GLM-5-FP8:
+  // weight_block_size), be the rows' word for linear layers "fp8" alone.
+  if (linear == "fp8_static" && of_experts == "fp8_block") linear = of_experts;
   auto p = precision_from(linear, keeps_fp8(row) ? "fp8" : "");
   if (!p) return p;
-  auto experts = precision_from(format_of(row["moe_quant_mode"], model));
+  auto experts = precision_from(of_experts);
   if (!experts) return experts;
   p->experts = experts->linear;
   // Latent attention stays in bf16 where experts have four bits (DeepSeek-R1-FP4's and Kimi K2's checkpoints).

@@ -1,7 +1,7 @@
 // The records of a run's steps and of the gaps between its tokens, in bounded memory.
 //
-// Steps are kept one by one up to a number; beyond it steps of one replica that follow each other are taken together, by
-// twos, fours and so on, those with prompts and those without apart. Sums over a run stay what they are; gaps beyond
+// Steps are kept one by one up to a number; beyond it steps of one replica that follow each other are taken together,
+// by twos, fours and so on, those with prompts and those without apart. Sums over a run stay what they are; gaps beyond
 // their number are thinned evenly.
 #pragma once
 
