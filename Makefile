@@ -112,7 +112,12 @@ wheel: build/release/build.ninja
 	@cmake --build --preset release --target tilecast_shared -j $(JOBS)
 	@tools/wheel build/release/libtilecast.so build/wheel
 
-asan tsan: build/.packages
+# Sanitizers and fuzz targets are built by clang.
+build/.clang: build/.packages
+	@tools/install-packages clang libclang-rt-dev
+	@touch $@
+
+asan tsan: build/.clang
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
 	@cmake --build --preset $@ --target tilecast_tests -j $(JOBS)
 	@ctest --preset $@-whole -j $(JOBS)
@@ -122,14 +127,14 @@ asan tsan: build/.packages
 # steady states, laws over many questions. `make asan` runs them all.
 SANITIZED = support constants gpu kernel schedule model engine cluster parallel serve tune measure diagnose abi service_http cli_views fuzz
 SLOW_SANITIZED = ServePlan*:ServeSteadyState*:ServeAutoscale*:Collective*Never*:Network*Never*
-asan-ci: build/.packages
+asan-ci: build/.clang
 	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
 	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)
 	@GTEST_FILTER='-$(SLOW_SANITIZED)' ctest --preset asan-whole -j $(JOBS) -R "^test_($(shell echo $(SANITIZED) | tr ' ' '|'))(\.|$$)"
 
 # What is threaded, under the thread sanitizer: the workers, tables read side by side, questions asked from many threads at once (`make tsan` also asks
 # through the C++ API), the service.
-tsan-ci: build/.packages
+tsan-ci: build/.clang
 	@cmake --preset tsan > build/configure-tsan.log 2>&1 || { cat build/configure-tsan.log; exit 1; }
 	@cmake --build --preset tsan --target test_support test_measure test_abi test_service_http -j $(JOBS)
 	@ctest --preset tsan -j $(JOBS) -R "^(support/Workers|measure/|abi/Threads|service_http/Http(Jobs|Server))"
@@ -140,7 +145,7 @@ bench: build/release/build.ninja
 
 # Runs every fuzz target on its corpus for SECONDS of processor time (default 30), JOBS at a time; fuzz/run says what it leaves.
 SECONDS ?= 30
-fuzz: build/.packages
+fuzz: build/.clang
 	@cmake --preset fuzz > build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
 	@cmake --build --preset fuzz -j $(JOBS)
 	@fuzz/run build/fuzz $(SECONDS) $(JOBS)
@@ -188,6 +193,7 @@ coverage-runs: build/tilecast-lab
 # Tables that need no training of their own, and NeuSight's cards left out in turn.
 evidence: build/tilecast-lab
 	@build/tilecast-lab power -o docs/accuracy/power.md
+	@build/tilecast-lab amd --data ../shared/data -o docs/accuracy/amd.md
 	@build/tilecast-lab attention --data ../shared/data -o docs/accuracy/attention.md
 	@build/tilecast-lab retime -o docs/accuracy/retime.md
 	@build/tilecast-lab plans -o docs/accuracy/deployments.md

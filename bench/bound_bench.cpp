@@ -1,5 +1,4 @@
-// The bound alone: what a search over millions of shapes or GPUs calls. Target: a million GEMM bounds a second on one
-// core.
+// The bound alone: what a search over millions of shapes or GPUs calls.
 #include <benchmark/benchmark.h>
 
 #include <array>

@@ -25,7 +25,7 @@ BENCHMARK_CAPTURE(estimate_one, gemm_decode, "gemm", "m=8;n=28672;k=8192");
 BENCHMARK_CAPTURE(estimate_one, elementwise, "elementwise", "elements=16777216");
 BENCHMARK_CAPTURE(estimate_one, moe, "moe", "tokens=4096;hidden=7168;inter=2048;experts=256;topk=8");
 
-// Target: under 100 us for 16k tokens. FlashAttention 3 on Hopper, FlashAttention 2 on Ampere.
+// Causal attention over 16k tokens: FlashAttention 3 on Hopper, FlashAttention 2 on Ampere.
 void attention_schedule(benchmark::State& state, std::string_view gpu_name) {
   const Gpu gpu = *find_gpu(gpu_name);
   const Kernel kernel{shape_of("attention_prefill", "batch=1;q-len=16384;heads=64;kv-heads=8"), *format_from("bf16")};

@@ -22,7 +22,7 @@ std::vector<Kernel> products(std::size_t count) {
   return kernels;
 }
 
-// Target: at most 10 us.
+// One kernel with everything that is learned of it: median, interval and ceiling.
 void learned_one(benchmark::State& state, std::string_view gpu_name) {
   const Gpu gpu = *find_gpu(gpu_name);
   const auto kernels = products(64);
@@ -40,7 +40,7 @@ BENCHMARK_CAPTURE(learned_one, a100_seen, "A100-SXM-80GB")->Unit(benchmark::kMic
 BENCHMARK_CAPTURE(learned_one, h100_seen, "H100-SXM")->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(learned_one, l4_unseen, "L4")->Unit(benchmark::kMicrosecond);
 
-// As `forecast_times` does it. Target: at least 500 thousand a second.
+// As `forecast_times` does it.
 void learned_batch(benchmark::State& state, std::string_view gpu_name) {
   const Gpu gpu = *find_gpu(gpu_name);
   const auto kernels = products(4096);

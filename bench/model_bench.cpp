@@ -19,7 +19,7 @@ Run run_of_70b(Mode mode) {
   return run;
 }
 
-// Target: at most 1 ms for the whole of it.
+// The whole step: operators, lowering, every kernel and its memory.
 void model_step(benchmark::State& state, Mode mode) {
   const Run run = run_of_70b(mode);
   const Gpu gpu = *find_gpu("H100-SXM");

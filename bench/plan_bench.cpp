@@ -9,7 +9,6 @@
 namespace tilecast {
 namespace {
 
-// Target: 1,000 layouts in 2 s.
 void plan_405b(benchmark::State& state) {
   TrainingQuery query{{*find_model("Llama-3.1-405B"), {}, {}, {}}, *cluster_of("512xH100-SXM"), 512};
   query.run.workload.mode = Mode::train;

@@ -9,7 +9,7 @@
 namespace tilecast {
 namespace {
 
-// Contexts of 256 answers grow by a token a step, as they do. Warm: the walk was taken once before. Target: at most 20 us.
+// Contexts of 256 answers grow by a token a step, as they do. Warm: the walk was taken once before.
 void predicted_step(benchmark::State& state, std::size_t prompts) {
   const auto steps = StepPredictor::make({.model = "Llama-3.1-8B", .gpu = "H100-SXM"});
   constexpr Count kWalk = 512;

@@ -30,7 +30,6 @@ WorkloadOptions ten_thousand(double rate) {
   return workload;
 }
 
-// Target: at most a quarter of a second.
 void serve_10k(benchmark::State& state) {
   const DeploymentOptions options = llama_on_h100();
   const auto requests = generate(ten_thousand(16));
@@ -45,7 +44,7 @@ void serve_10k(benchmark::State& state) {
 BENCHMARK(serve_10k)->Unit(benchmark::kMillisecond);
 
 // The same with all that a fleet has: four replicas that an autoscaler starts and stops behind a router that knows
-// prefixes, which the cache loses to the host's memory and a disk. Target: at most a quarter of a second.
+// prefixes, which the cache loses to the host's memory and a disk.
 void serve_10k_fleet(benchmark::State& state) {
   DeploymentOptions options = llama_on_h100();
   options.offload = {gigabytes(64), gigabytes(500), {}, {}, false};
@@ -67,7 +66,7 @@ void serve_10k_fleet(benchmark::State& state) {
 }
 BENCHMARK(serve_10k_fleet)->Unit(benchmark::kMillisecond);
 
-// A million requests through one replica. Target: 30 s, memory that does not grow with steps or tokens.
+// A million requests through one replica: memory does not grow with steps or tokens.
 void serve_million(benchmark::State& state) {
   const DeploymentOptions options = llama_on_h100();
   WorkloadOptions workload;
@@ -84,7 +83,7 @@ void serve_million(benchmark::State& state) {
 }
 BENCHMARK(serve_million)->Unit(benchmark::kSecond)->Iterations(1);
 
-// A day of a million requests over 64 replicas, most of them at noon. Target: a minute.
+// A day of a million requests over 64 replicas, most of them at noon.
 void serve_day(benchmark::State& state) {
   const DeploymentOptions options = llama_on_h100();
   WorkloadOptions workload;

@@ -9,6 +9,7 @@
 
 #include "cli/cli_testing.h"
 #include "support/printable.h"
+#include "support/test_share.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -101,6 +102,10 @@ std::vector<Hostile> graphs() {
   rows.push_back({"GateReadsNothing", "predict" + on, "g.json", graph_of(gate + writes), "reads: must"});
   rows.push_back({"RopeReadsNothing", "predict" + on, "g.json", graph_of(rope + writes), "reads: must"});
   rows.push_back({"ExpertsReadNothing", "predict" + on, "g.json", graph_of(moe + writes), "reads: must"});
+  rows.push_back({"GateWritesNothing", "predict" + on, "g.json", graph_of(gate + reads), "writes: must"});
+  rows.push_back({"RopeWritesNothing", "predict" + on, "g.json", graph_of(rope + reads), "writes: must"});
+  rows.push_back({"ExpertsWriteNothing", "predict" + on, "g.json", graph_of(moe + reads), "writes: must"});
+  rows.push_back({"MemoryOfExpertsThatWriteNothing", "memory" + on, "g.json", graph_of(moe + reads), "writes: must"});
   rows.push_back({"MemoryOfAGraphThatReadsNothing", "memory" + on, "g.json", graph_of(norm + "}"), "reads: must"});
   rows.push_back({"ReadsAnEmptyList", "predict" + on, "g.json", graph_of(norm + R"(, "reads": [], "writes": ["y"]})"),
                   "reads: must"});
@@ -248,8 +253,8 @@ std::vector<Hostile> ranges() {
       {"ARangeOfAText", "predict gpt2 --gpu H100-SXM..B200 --seq 8", "", "", "unknown GPU"},
       {"ARangeOfAChoice", m + "8 --dtype bf16..fp8", "", "", "--dtype: must be"},
       {"TooManyCombinations", gemm + "--m 1..100 --batch 1..100", "", "", "batch"},
-      {"TooManyCombinationsOfAModel", "predict gpt2 --gpu H100-SXM --mode decode --context 1..100 --batch 1..100", "", "",
-       "makes more than 4096 combinations"},
+      {"TooManyCombinationsOfAModel", "predict gpt2 --gpu H100-SXM --mode decode --context 1..100 --batch 1..100", "",
+       "", "makes more than 4096 combinations"},
       {"ARangeOfStandardInput", "predict - --gpu H100-SXM --batch 1,2 < /dev/null", "", "", "standard input"},
       {"CsvAndJson", two + "--csv --json", "", "", "--csv: and --json exclude each other"},
       {"CsvAndJsonOfOne", predict + "1 --csv --json", "", "", "--csv: and --json exclude each other"},
@@ -337,6 +342,59 @@ TEST(Hostile, NothingBesideAnOutputIsTouched) {
   EXPECT_TRUE(fs::is_symlink(folder.file("link.json")));
   EXPECT_EQ(file_text(folder.file("far.json")), file_text(folder.file("t.json")));
   EXPECT_EQ(folder.names().size(), 4u);
+}
+
+std::string table_of_rows() {
+  std::string text = "gpu,source,engine,engine_version,kernel_source,family,dtype,dims,runtime,warmth,latency_us\n";
+  for (int m = 1; m <= 40; ++m)
+    text += fmt::format("H100-SXM,s,vllm,1,k,gemm,bf16,m={};n=2048;k=2048,graph,warm,{}\n", 16 * m, 10 + m);
+  return text;
+}
+
+// The laboratory's files, too, are written to devices and through links, and nothing beside them is.
+TEST(Hostile, TheLaboratoryWritesAsTheProgramDoes) {
+  const std::string writers[] = {"evaluate --method analytic --data rows.csv --predictions ",
+                                 "train --trees 3 --data rows.csv -o ", "import --from aiconfigurator gemm.csv -o "};
+  for (const std::string& writer : writers) {
+    SCOPED_TRACE(writer);
+    const Folder folder;
+    folder.write("rows.csv", table_of_rows());
+    folder.write("gemm.csv",
+                 "gpu,framework,version,kernel_source,gemm_dtype,m,n,k,latency\n"
+                 "h100_sxm,vllm,1,k,bfloat16,16,2048,2048,0.01\n");
+    folder.write("out.part", "mine");
+    folder.write("far", "old");
+    fs::create_symlink("far", folder.file("link"));
+    const std::size_t before = folder.names().size();
+    EXPECT_EQ(folder.run(writer + "/dev/null").code, 0);
+    struct stat status {};
+    ASSERT_EQ(stat("/dev/null", &status), 0);
+    EXPECT_TRUE(S_ISCHR(status.st_mode));
+    EXPECT_EQ(folder.run(writer + "out").code, 0);
+    EXPECT_EQ(folder.run(writer + "link").code, 0);
+    EXPECT_EQ(file_text(folder.file("out.part")), "mine");
+    EXPECT_TRUE(fs::is_symlink(folder.file("link")));
+    EXPECT_NE(file_text(folder.file("far")), "old");
+    EXPECT_EQ(folder.names().size(), before + 1) << "out, and nothing else";
+  }
+}
+
+// Four gigabytes of rows in eight megabytes of file, read where there is not nearly as much memory.
+TEST(Hostile, ATableThatUnpacksToMoreThanMemoryEndsInOneLine) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  const Folder folder;
+  folder.write("rows.csv", table_of_rows());
+  const Ran made = folder.run(
+      "--version > /dev/null; head -n 1 rows.csv | gzip -1 > bomb.csv.gz; tail -n +2 rows.csv > some; "
+      "for i in $(seq 12); do cat some some > more; mv more some; done; gzip -1 < some > some.gz; "
+      "for i in $(seq 400); do cat some.gz; done >> bomb.csv.gz");
+  ASSERT_EQ(made.code, 0) << made.err;
+  const Ran ran = run_shell("cd '" + folder.file("") + "' && ulimit -v 400000 && timeout 60 " +
+                            program_for("evaluate ") + "evaluate --method analytic --data bomb.csv.gz");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  expect_one_line(ran);
+  EXPECT_THAT(ran.err, HasSubstr("memory"));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// The laboratory's command line: measured tables, training, fitting, judging.
+// The laboratory's command line: measured tables, training, fitting and judging.
 #include <CLI/CLI.hpp>
 
 #include "lab/commands/flags.h"
 
 int main(int argc, char** argv) {
   using namespace tilecast;
-  CLI::App app("The laboratory of Tilecast: what trains its weights, fits its constants and judges its forecasts.",
+  CLI::App app("The laboratory of Tilecast: trains its weights, fits its constants and judges its forecasts.",
                "tilecast-lab");
   app.require_subcommand(1);
   app.footer("Example:\n  tilecast-lab evaluate --data data/measurements/h200_sweep.csv.gz --by family,dtype");
@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   EndToEndCommand end_to_end;
   CollectivesCommand collectives;
   CoverageCommand coverage;
+  AmdCommand amd;
   AttentionCommand attention;
   PowerCommand power;
   RetimeJudgeCommand retime;
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   add_end_to_end_command(app, end_to_end, chosen);
   add_collectives_command(app, collectives, chosen);
   add_coverage_command(app, coverage, chosen);
+  add_amd_command(app, amd, chosen);
   add_attention_command(app, attention, chosen);
   add_power_command(app, power, chosen);
   add_retime_judge_command(app, retime, chosen);

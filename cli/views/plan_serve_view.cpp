@@ -131,13 +131,13 @@ std::string interval_text(const ServingPlan& p, const PlannedServing& d) {
 
 std::string break_text(const ServingPlan& p) {
   const BreakingPoint& b = p.breaks;
-  if (b.rate == 0) return fmt::format("holds at {:g} times the rate and more", std::round(std::pow(1.25, 8)));
+  if (b.rate == 0) return fmt::format("holds at {:g} times the rate and more", std::round(std::pow(1.25, 16)));
   const auto at = [&](double rate) {
     return fmt::format("at {:.3g} requests/s ({:+.0f} %)", rate, 100 * (rate / p.finalists[*p.best].rate - 1));
   };
-  // A short run is over before a queue that grows without end is long.
+  // A run is over before a queue that grows without end is long.
   if (b.limit != Limit::none && b.saturation < b.rate)
-    return fmt::format("saturates {}: {}; runs as short as the simulated ones miss {} from {:.3g} on", at(b.saturation),
+    return fmt::format("saturates {}: {}; simulated runs, which end, miss {} from {:.3g} on", at(b.saturation),
                        name_of(b.limit), b.objective, b.rate);
   std::string text = fmt::format("breaks first: {}, {}", b.objective, at(b.rate));
   if (b.cache_full) text += ", the cache full";

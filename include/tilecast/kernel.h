@@ -34,7 +34,8 @@ struct KernelQuery {
   RunLength run = RunLength::burst;
   Count weight_copies = 1;  // with Warmth::warm: copies of the weights that a benchmark rotates through
   std::string engine = {};  // what launches it: "vllm", "sglang", "trtllm", "pytorch"; empty: the most measured one
-  std::string kernel_source = {};  // which of its kernels
+  std::string kernel_source = {};  // which of its kernels; empty: the one it chooses on the card
+  std::string torch = {};          // with engine "pytorch": the release whose choice of attention it is; empty: 2.11
   std::string weights = {};        // a weight file instead of the shipped one
 };
 

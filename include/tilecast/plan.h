@@ -69,7 +69,7 @@ struct PlanServeQuery {
   std::string kv_dtype;              // "auto" or "fp8"; empty: both are tried if `dtypes` is empty
   std::optional<Count> context_limit;
   bool aggregated = false, disaggregated = false;  // only this kind; neither: both are tried
-  std::optional<Count> num_prompts;                // per simulation; none: 30 seconds' worth, 300 to 3000
+  std::optional<Count> num_prompts;                // per simulation; none: as many as a steady load needs
   Method method = Method::tilecast;
   std::string weights;    // a weight file instead of the shipped one
   bool pictures = false;  // also the data for drawings, which takes more runs

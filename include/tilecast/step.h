@@ -49,6 +49,7 @@ struct StepQuery {
   std::string routing = {};       // of tokens to experts: uniform, power:1.2 (empty; training: uniform), counts:FILE
   std::optional<EngineKind> engine = {};  // empty: vLLM if the model generates, otherwise PyTorch
   EngineEra era = EngineEra::current;
+  std::string torch = {};                       // PyTorch's release, which chooses attention: "2.6"; empty: the era's
   std::optional<AttentionForm> attention = {};  // empty: the framework's, otherwise fused
   bool all_logits = false;                      // the head runs on every token
   bool keep_cache = true;                       // keys and values are written to a cache

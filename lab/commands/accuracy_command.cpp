@@ -46,7 +46,7 @@ std::vector<Plot> plots_of(const AccuracyInputs& inputs) {
                                {{learned ? "tilecast" : "analytic", ours}, {"roofline", inputs.roofline}})}};
 }
 
-// The folder of the plots, beside the document. Made before an hour of work, not after.
+// The folder for the plots, beside the document: created before an hour of work, not after it.
 Result<std::filesystem::path> plot_folder(const std::string& document) {
   const std::filesystem::path folder = std::filesystem::path(document).parent_path();
   std::error_code failure;
@@ -57,7 +57,7 @@ Result<std::filesystem::path> plot_folder(const std::string& document) {
   return folder;
 }
 
-// Draws the plots into plots/ of the folder, and says where they are from there.
+// Draws the plots into the folder's plots/ and returns their paths relative to the folder.
 Result<std::vector<PlotLink>> write_plots(const AccuracyInputs& inputs, const std::filesystem::path& folder) {
   std::vector<PlotLink> links;
   for (const Plot& plot : plots_of(inputs)) {
@@ -68,7 +68,7 @@ Result<std::vector<PlotLink>> write_plots(const AccuracyInputs& inputs, const st
   return links;
 }
 
-// What a minute on a real card is worth. Trained anew without the card, on the rows that are judged elsewhere.
+// What a minute on a real card is worth: trained again without the card, on the rows that other sections judge.
 Result<CardStudy> card_of(const AccuracyInputs& inputs, const AccuracyOptions& options, const std::string& folder) {
   constexpr const char* kCard = "H200-SXM";
   Names names;
@@ -96,7 +96,7 @@ Status study(AccuracyInputs& inputs, const AccuracyOptions& options, const std::
   return Ok{};
 }
 
-// The section on calibrations alone, in minutes.
+// Only the section on calibration, which takes minutes.
 Result<std::string> calibrations_only(const AccuracyCommand& command, const std::vector<std::string>& paths,
                                       const AccuracyOptions& options) {
   Names names;
@@ -113,7 +113,7 @@ Result<std::string> calibrations_only(const AccuracyCommand& command, const std:
 
 constexpr std::string_view kBlind = "/blind_test.csv", kVisible = "/visible.csv";
 
-// The page of the blind test alone, beside the figures that the last whole run left.
+// Only the page of the blind test, beside the figures that the last complete run left.
 Result<std::string> blind_only(const AccuracyCommand& command) {
   AccuracyInputs inputs;
   auto blind = read_blind(command.evidence + std::string(kBlind));
@@ -132,7 +132,7 @@ Result<std::vector<EndToEndResult>> whole_models_of(const AccuracyCommand& comma
   return judge_end_to_end(models);
 }
 
-// The page of whole models alone.
+// Only the page of whole models.
 Result<std::string> whole_models_only(const AccuracyCommand& command) {
   AccuracyInputs inputs;
   auto whole = whole_models_of(command);
@@ -149,7 +149,7 @@ Status add_blind(AccuracyInputs& inputs, const AccuracyCommand& command, const K
   auto blind = read_blind(command.evidence + std::string(kBlind));
   if (!blind) return std::move(blind).error();
   inputs.blind = *std::move(blind);
-  // Cards and architectures are left out of larger trainings here than those that were kept.
+  // Here cards and architectures are left out of larger trainings than the ones that were kept.
   KernelErrors errors = kernel_errors(inputs.rows, inputs.without_gpu, Unseen::gpu);
   for (KernelError& e : kernel_errors(inputs.rows, inputs.without_architecture, Unseen::architecture))
     errors.push_back(std::move(e));
@@ -187,12 +187,13 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   options.progress = terminal_progress();
   if (command.only == "calibration") return calibrations_only(command, *paths, options);
   if (!command.only.empty())
-    return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'", "leave it out for every page"};
+    return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'",
+                 "leave it out for every page"};
   Names names;
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();
   inputs->counters = *std::move(counters);
-  if (command.families.empty()) {  // else only some kernels are asked for
+  if (command.families.empty()) {  // otherwise only some kernels were asked for
     auto collectives = read_collectives(command.data);
     if (!collectives) return std::move(collectives).error();
     auto judged = judge_collectives(*std::move(collectives));
@@ -219,7 +220,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   auto plots = write_plots(*inputs, *folder);
   if (!plots) return std::move(plots).error();
   inputs->plots = *std::move(plots);
-  // The first page is the file that was named; the others stand in a folder beside it.
+  // The first page goes to the file that was named, the others into a folder beside it.
   const std::filesystem::path beside = std::filesystem::path(command.out).parent_path();
   const auto pages = accuracy_pages(*inputs);
   for (const AccuracyPage& page : pages) {

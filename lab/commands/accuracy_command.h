@@ -1,4 +1,4 @@
-// `tilecast accuracy`: docs/accuracy.md and its plots from a folder of measured tables.
+// `tilecast-lab accuracy`: docs/accuracy.md and its plots from a folder of measured tables.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct AccuracyCommand {
   std::vector<std::string> families;               // empty: all
   Count sample = 2000;
   Count trees = 200;
-  std::string only;                        // "calibration", "blind" or "whole-models": that page alone
+  std::string only;                        // "calibration", "blind" or "whole-models": only that page
   bool analytic = false;                   // nothing learned
-  std::string evidence = "data/evidence";  // a blind test's figures; those to stand beside them are written there
-  std::string keep = "build/coverage";     // where `coverage --train` left errors with something left out, if it ran
+  std::string evidence = "data/evidence";  // figures of the blind test; those shown beside them are written there
+  std::string keep = "build/coverage";     // where `coverage --train`, if it ran, put its left-out errors
 };
 Result<std::string> run_accuracy(const AccuracyCommand& command);
 

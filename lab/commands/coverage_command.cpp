@@ -32,7 +32,7 @@ std::vector<std::string> all_sources() {
   return sources;
 }
 
-// Runs of one source: read where kept, else judged and kept.
+// Runs of one source: read if they were kept, otherwise judged and kept.
 Result<std::vector<EndToEndResult>> judged_source(const CoverageCommand& command, const EndToEndCommand& models) {
   const std::string kept = command.keep.empty() ? "" : command.keep + "/runs_" + models.only + ".csv";
   if (!kept.empty() && something_at(kept)) return read_end_to_end_csv(kept);
@@ -55,7 +55,7 @@ Result<std::vector<EndToEndResult>> judged_runs(const CoverageCommand& command) 
   return results;
 }
 
-// What the shipped weights are trained on beside the tables of others (Makefile, `weights`).
+// What the shipped weights are trained on besides other people's tables (Makefile, `weights`).
 constexpr std::array<std::string_view, 3> kOwnTables = {"h200_sweep.csv.gz", "h200_attention_rows.csv.gz",
                                                         "h200_small_rows.csv.gz"};
 constexpr std::array<std::pair<Unseen, LeaveOut>, 3> kLeftOut = {
@@ -72,9 +72,9 @@ Result<std::vector<std::string>> kernel_tables(const CoverageCommand& command) {
   return paths;
 }
 
-// Whether the shipped weights know other shapes of the row's table on its card. Small operators of some tables were
-// read and left out of the training: those rows are no held-out shapes but another source's, which trainings without it
-// judge.
+// Whether the shipped weights have seen other shapes of the row's table on its card. Some tables' small operators
+// were read but not trained on: those rows are not held-out shapes but another source's, which trainings without
+// that source judge.
 bool knows_its_table(const Measurement& row) {
   const FamilyModel* model = shipped_weights().find(row.kernel);
   return model && model->trained_on.contains(std::string(row.source)) && model->seen.contains(std::string(row.gpu));
@@ -100,7 +100,7 @@ Result<KernelRows> kernel_rows(const CoverageCommand& command, Names& names) {
   return KernelRows{many.take(), few.take(), apart.take()};
 }
 
-// Errors of one family with something left out: read where kept, else by trainings, if those are asked for.
+// Errors of one family with something left out: read if they were kept, otherwise found by training, if asked to.
 Result<KernelErrors> left_out_errors(const CoverageCommand& command, const std::vector<Measurement>& rows,
                                      std::string_view family, Unseen unseen, LeaveOut by) {
   const std::string kept =
@@ -171,7 +171,7 @@ Result<std::string> run_coverage(const CoverageCommand& command) {
   if (!command.constants.empty()) {
     const auto header = read_text_file(command.constants, kMostHeaderBytes);
     if (!header) return header.error();
-    // Kernels' widths are part of what runs were just judged with: they change with new trainings alone.
+    // The runs were just judged with the kernels' widths, so these change only with new trainings.
     const Widths fitted = command.only == "kernels" ? fit_widths(rows) : widths_of_runs(fit_widths(rows));
     if (auto written = write_text_file(command.constants, with_widths(*header, fitted)); !written)
       return std::move(written).error();

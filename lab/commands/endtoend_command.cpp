@@ -24,7 +24,7 @@ namespace {
 
 using Results = Result<std::vector<EndToEndResult>>;
 
-// Said before the judging, which can take minutes.
+// Printed before the judging starts, which can take minutes.
 void say_left_out(std::string_view source, const LeftOutRows& left_out) {
   for (const auto& [why, rows] : left_out)
     fmt::print(stderr, "{}: {} rows left out: {}\n", source, rows, printable(why));
@@ -67,7 +67,7 @@ std::string file_of(const SourceMapping& source, const std::string& folder) {
   return folder + "/" + std::string(source.files.front());
 }
 
-// Weights that NeuSight's experiment allows: read where kept, else trained and kept.
+// The weights that NeuSight's experiment allows: read if they were kept, otherwise trained and kept.
 Result<Weights> neusight_weights(const EndToEndCommand& command, Vendor vendor) {
   const std::string kept =
       command.keep.empty() ? "" : command.keep + (vendor == Vendor::amd ? "/amd.weights" : "/nvidia.weights");
@@ -88,7 +88,7 @@ Status add_shipped(Results& results, const std::vector<EndToEndCase>& cases, con
   return Ok{};
 }
 
-// NVIDIA's rows by weights of NVIDIA's rows alone, AMD's by AMD's.
+// NVIDIA's rows are judged by weights trained on NVIDIA's rows alone, AMD's by weights trained on AMD's.
 Results judge_neusight(const EndToEndCommand& command, const ModelSource& shipped) {
   const std::string folder = command.data + "/neusight";
   const auto read = neusight_cases(folder);
@@ -118,7 +118,7 @@ Results judge_neusight(const EndToEndCommand& command, const ModelSource& shippe
   return all;
 }
 
-// What is asked for of a table's served runs; those passed over are no rows that were left out.
+// The served runs of a table that were asked for; the others do not count as left-out rows.
 Results judge_runs(const EndToEndCommand& command, const SourceMapping& source, Result<ServingCases> read,
                    const ModelSource& weights) {
   if (!read) return std::move(read).error();
@@ -154,7 +154,7 @@ Results judge_table(const EndToEndCommand& command, const ModelSource& weights) 
 }
 Result<EndToEndCases> bridge_cases(const std::string& path) { return nemo_cases(path, kBridgeSource); }
 Result<EndToEndCases> nemo_only_cases(const std::string& path) { return nemo_cases(path, kNemoSource); }
-// Runs of thousands of requests take their time: a third of them, in four CPU minutes.
+// Runs of thousands of requests are slow: a third of them takes four CPU minutes.
 Result<ServingCases> overview_sample(const std::string& path) { return overview_cases(path, 3); }
 
 constexpr std::array<JudgedSource, 18> kJudgedSources = {
@@ -209,7 +209,7 @@ Result<std::vector<EndToEndResult>> judge_end_to_end(const EndToEndCommand& comm
     given = *std::move(loaded);
   }
   const ModelSource& weights = given ? static_cast<const ModelSource&>(*given) : shipped_models();
-  if (command.every < 1) return Error{"", "every", "must be 1 at least", "--every 8"};
+  if (command.every < 1) return Error{"", "every", "must be at least 1", "--every 8"};
   if (!command.half.empty() && command.half != "chosen" && command.half != "judged")
     return Error{"", "half", "must be chosen or judged, not '" + command.half + "'", "leave it out for both"};
   std::vector<std::string> wanted;

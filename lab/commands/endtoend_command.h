@@ -1,4 +1,4 @@
-// `tilecast endtoend`: whole models that were measured, beside their forecasts.
+// `tilecast-lab endtoend`: measured whole models beside their forecasts.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct EndToEndCommand {
   std::string data;                                // the folder that holds e2e/, synperf/ and neusight/
   std::string measurements = "data/measurements";  // our own
   std::string only;                                // one of end_to_end_sources(); empty: all
-  std::string weights;                             // a file of weights in place of the shipped ones
-  std::string keep;                                // a folder for weights trained on the way, read again if there
-  std::string predictions;                         // a CSV to write
-  std::string half;                                // served runs: "chosen" or "judged"; empty: both
-  Count every = 1;                                 // served runs: only one in so many, to save time
+  std::string weights;                             // a weight file to use instead of the shipped one
+  std::string keep;         // a folder that keeps weights trained on the way; what is there is read
+  std::string predictions;  // a CSV to write
+  std::string half;         // served runs: "chosen" or "judged"; empty: both
+  Count every = 1;          // served runs: judge only every Nth, to save time
   bool json = false;
 };
 std::string end_to_end_sources();  // the names that `only` takes: "h200, argonne, ..."

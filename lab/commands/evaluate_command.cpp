@@ -22,10 +22,10 @@ bool wants_tilecast(const EvaluateCommand& command) { return command.method == "
 Status check(const EvaluateCommand& command) {
   if (auto known = known_method(command.method); !known) return known;
   if (!command.weights.empty() && !command.leave_one_out.empty())
-    return Error{"", "leave-one-out", "trains its own weights", "leave --weights away"};
+    return Error{"", "leave-one-out", "trains its own weights", "omit --weights"};
   if (!command.unseen.empty() &&
       (!command.leave_one_out.empty() || (command.weights.empty() && !wants_tilecast(command))))
-    return Error{"", "unseen", "is about weights, and none are judged", "leave --leave-one-out and --method away"};
+    return Error{"", "unseen", "is about weights, and none are judged", "omit --leave-one-out and --method"};
   if (command.sample < 0) return Error{"", "sample", "must be zero (all) or more", "0 takes every row"};
   if (command.epochs < 0 || command.epochs > 100000)
     return Error{"", "epochs", "must lie between 0 and 100000", "0 is the paper's number"};
@@ -40,14 +40,14 @@ bool one_of(const std::vector<std::string>& names, std::string_view name) {
                      [&](const std::string& item) { return name_key(item) == name_key(name); });
 }
 
-// What was judged, and what was not: a line each.
+// What was judged and what was not, one line each.
 struct Notes {
   std::string judged;
-  Count traps = 0, failed = 0;
+  Count rows = 0, traps = 0, failed = 0;
   std::vector<std::string> missing;
 
   std::string text(const ReadReport& report) const {
-    std::string out = judged + ": " + summary_of(report);
+    std::string out = judged + ": " + (rows < report.rows ? fmt::format("{} of ", rows) : "") + summary_of(report);
     if (traps > 0) out += fmt::format("  left out: {} rows, known traps of the data (--by trap judges them)\n", traps);
     if (failed > 0) out += fmt::format("  left out: {} rows that a method has no forecast for\n", failed);
     for (const std::string& method : missing) out += "  not run: " + method + "\n";
@@ -62,7 +62,7 @@ std::string judged_text(const EvaluateCommand& command) {
                      command.weights.empty() ? "shipped " : "");
 }
 
-// The rows the command asks for; trapped ones only when they are a group of their own.
+// The rows to judge; known traps are among them only where they form groups of their own.
 Result<SampledRows> rows_of(const EvaluateCommand& command, const std::vector<Key>& by, Names& names, Notes& notes) {
   const auto tables = tables_of(command.data, command.sources);
   if (!tables) return tables.error();
@@ -78,7 +78,7 @@ Result<SampledRows> rows_of(const EvaluateCommand& command, const std::vector<Ke
   return sampled;
 }
 
-// A weight file of whichever method it is.
+// A weight file of any method.
 Status load_any(const std::string& path, JudgeOptions& options, std::optional<Weights>& weights) {
   auto loaded = load_weights(path);
   if (loaded) {
@@ -93,7 +93,7 @@ Status load_any(const std::string& path, JudgeOptions& options, std::optional<We
   return std::move(loaded).error();
 }
 
-// Loads the weights asked for; those of Tilecast into `weights`, which the options refer to.
+// Loads the weights asked for; Tilecast's own into `weights`, which the options refer to.
 Result<JudgeOptions> options_of(const EvaluateCommand& command, std::optional<Weights>& weights) {
   JudgeOptions options;
   options.threads = kThreads;
@@ -151,6 +151,7 @@ Result<std::string> run_evaluate(const EvaluateCommand& command) {
   if (!judgement) return std::move(judgement).error();
   notes.missing = std::move(judgement->missing);
   notes.failed = keep_common(rows, judgement->methods);
+  notes.rows = static_cast<Count>(rows.size());
   if (!command.predictions.empty())
     if (auto written = write_predictions(command.predictions, rows, judgement->methods); !written)
       return std::move(written).error();

@@ -97,6 +97,13 @@ TEST_F(EvaluateCommandTest, WeightsAreJudgedOnWhatTheyHaveNotSeen) {
   refused("--leave-one-out gpu --weights " + weights, "--leave-one-out: trains its own weights");
 }
 
+// Of the rows that were read, those at shapes that training held out.
+TEST_F(EvaluateCommandTest, SaysHowManyRowsItJudged) {
+  const Ran judged = evaluate("--weights " + train(""));
+  EXPECT_THAT(judged.out, testing::ContainsRegex("all rows of others: [1-9][0-9]? of 120 rows"));
+  EXPECT_THAT(evaluate("--method analytic").out, HasSubstr("nothing learned: 120 rows"));
+}
+
 TEST_F(EvaluateCommandTest, TrainingUpdatesTheModelsItHasRowsOf) {
   const std::string first = train(""), other = folder_.file("other");
   std::string text(kHeader);
@@ -105,7 +112,8 @@ TEST_F(EvaluateCommandTest, TrainingUpdatesTheModelsItHasRowsOf) {
   const std::string rows = folder_.plain("softmax.csv", text);
   const Ran ran = run_tilecast("train --data " + rows + " --trees 3 --update " + first + " -o " + other);
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("2 models"));
+  EXPECT_THAT(ran.out, HasSubstr("1 model trained on "));
+  EXPECT_THAT(ran.out, HasSubstr(" rows, of 40 read; 1 kept\n"));
   const auto before = load_weights(first), after = load_weights(other);
   ASSERT_TRUE(before && after);
   EXPECT_EQ(after->find("gemm/bf16")->trained_on, before->find("gemm/bf16")->trained_on);

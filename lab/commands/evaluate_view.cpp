@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "support/json.h"
-#include "support/table.h"
 #include "support/json_value.h"
+#include "support/table.h"
 
 namespace tilecast {
 namespace {
@@ -100,7 +100,7 @@ std::string speedups_text(const std::vector<Measurement>& rows, const std::vecto
                {"faster named right"},
                {"where over 10 % apart"}});
   for (const MethodOutcomes& method : methods) {
-    Count above = 0;  // a lone family's line is not said again as "all"
+    Count above = 0;  // a single family is not repeated as "all"
     for (const SpeedupErrors& e : speedup_errors(speedup_pairs(rows, method.outcomes))) {
       if (e.family != "all" || e.pairs != above)
         table.add({method.name, e.from, e.to, e.family, std::to_string(e.pairs), share(e.mean), share(e.median),

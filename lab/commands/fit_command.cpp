@@ -63,7 +63,7 @@ Result<SampledRows> rows_of(const FitCommand& command, Count sample, Names& name
   return sampled;
 }
 
-// A fit that begins where its state left off, and keeps it; `left_out` is empty for the fit to all rows.
+// A fit that resumes from its saved state and keeps it up to date; `left_out` is empty for the fit to all rows.
 Result<ConstantsFit> fitted(const FitCommand& command, const Rows& rows, const std::string& left_out) {
   const std::string about = fmt::format("{} rows, sample {}, without {}", rows.size(), command.sample,
                                         left_out.empty() ? "nothing" : left_out);
@@ -105,7 +105,7 @@ Halves halves_of(const Rows& all, const std::string& what) {
 std::string family_label(const Measurement& row) { return std::string(family_of(row.kernel.shape)); }
 std::string model_label(const Measurement& row) { return model_key(row.kernel); }
 
-// `many`: rows for trainings; empty: none.
+// `many`: rows to train on; empty: no trainings.
 Result<LeftOutFit> leave_out(const FitCommand& command, const Rows& all, const Rows& many, const ConstantsFit& with,
                              const std::string& what) {
   const Halves halves = halves_of(all, what);

@@ -1,4 +1,4 @@
-// `tilecast-lab fit`: refits the constants of kernel and estimate physics, with cards left out where asked.
+// `tilecast-lab fit`: refits the constants of the physics, leaving cards out on request.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct FitCommand {
   std::vector<std::string> data, families, leave_out;
   std::string state, out;
   Count sample = 12, passes = 6;
-  Count learned = 0;  // rows of each table, GPU, engine, family and dtype for trainings without a card; zero: none
-  Count trees = 200;  // of those
+  Count learned = 0;  // rows per table, GPU, engine, family and dtype for trainings without a card; zero: no trainings
+  Count trees = 200;  // per forest of those trainings
   int threads = 2;
 };
 

@@ -24,10 +24,10 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
                    "tilecast, analytic (nothing learned), roofline, neusight, synperf, or all side by side")
       ->capture_default_str();
   evaluate
-      ->add_option(
-          "--weights", options.weights,
-          "judge these, one file a method, comma separated: held-out shapes of GPUs they have seen, all rows of "
-          "others")
+      ->add_option("--weights", options.weights,
+                   "judge these, one file per method, comma separated: on held-out shapes of GPUs they have seen, on "
+                   "all rows of "
+                   "others")
       ->delimiter(',');
   evaluate
       ->add_option("--unseen", options.unseen,
@@ -37,9 +37,11 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
                        "gpu, architecture or source (the column: who measured): train without it, judge on it");
   evaluate->add_option("--families", options.families, "only these, comma separated")->delimiter(',');
   evaluate->add_option("--trees", options.trees, "with --leave-one-out: trees of each forest")->capture_default_str();
-  evaluate->add_option("--epochs", options.epochs, "with --leave-one-out: of neusight and synperf; 0 is the paper's")
+  evaluate
+      ->add_option("--epochs", options.epochs,
+                   "with --leave-one-out: passes of neusight and synperf over the rows; 0 is the paper's")
       ->capture_default_str();
-  evaluate->add_option("--most-rows", options.most_rows, "with --leave-one-out: rows of one network; 0 takes all")
+  evaluate->add_option("--most-rows", options.most_rows, "with --leave-one-out: rows per network; 0 takes all")
       ->capture_default_str();
   evaluate
       ->add_option("--by", options.by,
@@ -65,16 +67,17 @@ void add_evaluate_command(CLI::App& app, EvaluateCommand& options, Command& chos
 }  // namespace
 
 void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
-  CLI::App* reader = app.add_subcommand("import", "read measured tables of others into one table of our own form");
-  reader->add_option("--from", options.import_.from, "one of " + source_names())->required();
-  reader->add_option("FILES", options.import_.files, "their tables, plain or gzip")->required();
+  CLI::App* reader =
+      app.add_subcommand("import", "convert other people's measured tables into one table in our own form");
+  reader->add_option("--from", options.import_.from, "the source: one of " + source_names())->required();
+  reader->add_option("FILES", options.import_.files, "its tables, plain or gzip")->required();
   reader->add_option("-o,--out", options.import_.out, "the table to write (.csv or .csv.gz)")->required();
   reader->add_option("--most-bad", options.import_.most_bad, "bad rows to skip before giving up")
       ->capture_default_str();
   reader->footer("Example:\n  tilecast-lab import --from aiconfigurator gemm.csv.gz -o gemm-rows.csv.gz");
   reader->callback([&] { chosen = [&options] { return run_import(options.import_); }; });
 
-  CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast leaves");
+  CLI::App* train = app.add_subcommand("train", "learn from measured rows what the analytic forecast misses");
   train
       ->add_option("--data", options.train.data,
                    "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")
@@ -86,9 +89,9 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
       ->delimiter(',');
   train->add_option("-o,--out", options.train.out, "the weight file to write")->required();
   train->add_option("--update", options.train.update,
-                    "a weight file whose models of other families and formats are taken over");
+                    "a weight file whose models of other families and formats are kept");
   train->add_option("--refit-unseen", options.train.refit_unseen,
-                    "grow no forest: fit anew what cards that nobody measured keep of this weight file's models");
+                    "grow no forest: only refit how much of this weight file's models unmeasured cards keep");
   // Maintenance of the shipped file: hidden from the help, which is for those who train.
   train
       ->add_option("--repack", options.train.repack,
@@ -99,11 +102,11 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   train->add_option("--method", options.train.method, "tilecast, neusight or synperf")->capture_default_str();
   train->add_option("--epochs", options.train.epochs, "neusight, synperf: passes over the rows; 0 is the paper's")
       ->capture_default_str();
-  train->add_option("--most-rows", options.train.most_rows, "neusight, synperf: rows of one network; 0 takes all")
+  train->add_option("--most-rows", options.train.most_rows, "neusight, synperf: rows per network; 0 takes all")
       ->capture_default_str();
   train->add_option("--trees", options.train.trees, "tilecast: trees of each forest")->capture_default_str();
   train->add_option("--seed", options.train.seed,
-                    "the same seed gives the same weights (default: 1, the papers' own for theirs)");
+                    "the same seed gives the same weights (default: 1, for the papers' methods the papers' own)");
   train->add_option("--threads", options.train.threads, "does not change the result")->capture_default_str();
   train->footer(
       "Example:\n  tilecast-lab train --data data/measurements/h200_sweep.csv.gz --families softmax -o "
@@ -124,11 +127,13 @@ void add_data_commands(CLI::App& app, DataOptions& options, Command& chosen) {
   accuracy->add_option("--trees", options.accuracy.trees, "trees of each forest")->capture_default_str();
   accuracy->add_option("--only", options.accuracy.only,
                        "calibration, blind or whole-models: write that page alone, in minutes");
-  accuracy->add_option("--evidence", options.accuracy.evidence, "folder of a blind test's figures and those beside it")
+  accuracy
+      ->add_option("--evidence", options.accuracy.evidence,
+                   "folder with the blind test's figures and those shown beside them")
       ->capture_default_str();
   accuracy->add_option("--keep", options.accuracy.keep, "folder where `coverage --train` kept what it found")
       ->capture_default_str();
-  accuracy->add_flag("--analytic", options.accuracy.analytic, "judge nothing learned: minutes in place of an hour");
+  accuracy->add_flag("--analytic", options.accuracy.analytic, "judge nothing learned: minutes instead of an hour");
   accuracy->footer("Example:\n  tilecast-lab accuracy --data ../shared/data -o docs/accuracy.md");
   accuracy->callback([&] { chosen = [&options] { return run_accuracy(options.accuracy); }; });
 }
@@ -138,22 +143,23 @@ void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen) 
   papers->add_option("--data", options.data, "folder with neusight/ and synperf/")->required();
   papers->add_option("--only", options.only, "neusight, cards, amd, synperf, conv or moe (default: all)");
   papers
-      ->add_option("--methods", options.methods,
-                   "of neusight, synperf, tilecast and roofline, comma separated (default: all); the papers' networks "
-                   "are slow to train")
+      ->add_option(
+          "--methods", options.methods,
+          "some of neusight, synperf, tilecast and roofline, comma separated (default: all); the papers' networks "
+          "are slow to train")
       ->delimiter(',');
   papers->add_option("--epochs", options.epochs, "passes over the rows; 0 is the papers'")->capture_default_str();
   papers->add_option("--most-rows", options.most_rows, "rows of one network; 0 takes all")->capture_default_str();
   papers->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
   papers->add_option("-o,--out", options.out,
-                     "write the tables as a page (docs/accuracy/cards.md) in place of printing");
+                     "write the tables as a page (docs/accuracy/cards.md) instead of printing them");
   papers->footer("Example:\n  tilecast-lab papers --data ../shared/data --only synperf");
   papers->callback([&] { chosen = [&options] { return run_papers(options); }; });
 }
 
 void add_fit_command(CLI::App& app, FitCommand& options, Command& chosen) {
   CLI::App* fit =
-      app.add_subcommand("fit", "refit the constants of the physics to measured rows, cards left out where asked");
+      app.add_subcommand("fit", "refit the constants of the physics to measured rows, leaving cards out on request");
   fit->add_option("--data", options.data,
                   "tables of our form or of a known source, or a folder with aiconfigurator/, neusight/, synperf/")
       ->required();
@@ -165,12 +171,12 @@ void add_fit_command(CLI::App& app, FitCommand& options, Command& chosen) {
       ->capture_default_str();
   fit->add_option("--passes", options.passes, "passes over all constants")->capture_default_str();
   fit->add_option("--learned", options.learned,
-                  "also train without what is left out, on so many rows of each table, GPU, engine, family and dtype, "
+                  "also train without what is left out, on this many rows per table, GPU, engine, family and dtype, "
                   "under each set of constants; 0: do not")
       ->capture_default_str();
-  fit->add_option("--trees", options.trees, "of those trainings' forests")->capture_default_str();
+  fit->add_option("--trees", options.trees, "trees of each forest of those trainings")->capture_default_str();
   fit->add_option("--state", options.state,
-                  "files with this beginning keep each fit after every pass; a fit broken off goes on from there");
+                  "prefix of the files that keep each fit after every pass; an interrupted fit resumes from them");
   fit->add_option("-o,--out", options.out, "also write the tables as a page (docs/accuracy/constants.md)");
   fit->add_option("--threads", options.threads, "does not change the result")->capture_default_str();
   fit->footer(
@@ -183,11 +189,12 @@ void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& ch
   sub->add_option("--data", options.data, "folder with e2e/, synperf/ and neusight/; without it only our own rows");
   sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
   sub->add_option("--only", options.only, "one of " + end_to_end_sources() + " (default: all)");
-  sub->add_option("--weights", options.weights, "a file of weights (default: those shipped)");
-  sub->add_option("--keep", options.keep, "neusight: folder that keeps the weights trained on NeuSight's rows");
+  sub->add_option("--weights", options.weights, "a weight file (default: the shipped one)");
+  sub->add_option("--keep", options.keep, "neusight: folder for the weights trained on NeuSight's rows");
   sub->add_option("--predictions", options.predictions, "also write every row to this CSV file");
-  sub->add_option("--half", options.half, "served runs: only those to choose by (chosen), or that judge (judged)");
-  sub->add_option("--every", options.every, "served runs: only one in so many, to save time")->capture_default_str();
+  sub->add_option("--half", options.half,
+                  "served runs: only those that choices were made on (chosen), or only those that judge them (judged)");
+  sub->add_option("--every", options.every, "served runs: judge only every Nth, to save time")->capture_default_str();
   sub->add_flag("--json", options.json, "every row, for programs");
   sub->footer("Example:\n  tilecast-lab endtoend --data ../shared/data --only argonne");
   sub->callback([&] { chosen = [&options] { return run_end_to_end(options); }; });
@@ -197,13 +204,14 @@ void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command
   CLI::App* judge = app.add_subcommand("collectives", "compare forecasts of collectives with measured ones");
   judge->add_option("--data", options.data, "folder with aiconfigurator/, synperf/ and collectives/")->required();
   judge->add_option("--out", options.out, "also write the page (docs/accuracy/collectives.md)");
-  judge->add_option("--fit", options.fit, "also write the constants fitted (data/collectives/constants.txt)");
+  judge->add_option("--fit", options.fit, "also write the fitted constants (data/collectives/constants.txt)");
   judge->footer("Example:\n  tilecast-lab collectives --data ../shared/data");
   judge->callback([&] { chosen = [&options] { return run_collectives(options); }; });
 }
 
 void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chosen) {
-  CLI::App* sub = app.add_subcommand("coverage", "what 80 % intervals hold, each source left out of their widths");
+  CLI::App* sub =
+      app.add_subcommand("coverage", "how often 80 % intervals hold, with each source left out of their widths");
   sub->add_option("--data", options.data, "folder of measured tables")->required();
   sub->add_option("--measurements", options.measurements, "folder of our own measurements")->capture_default_str();
   sub->add_option("--only", options.only, "kernels or runs (default: both)");
@@ -211,53 +219,69 @@ void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chos
       ->delimiter(',');
   sub->add_option("--sample", options.sample, "kernels: rows of each table, GPU, engine, family and dtype")
       ->capture_default_str();
-  sub->add_option("--card-sample", options.card_sample, "... of trainings without a card or an architecture")
+  sub->add_option("--card-sample", options.card_sample, "... for trainings without a card or an architecture")
       ->capture_default_str();
   sub->add_flag("--train", options.train,
-                "kernels: leave each source, GPU and architecture out of a training in turn; minutes");
+                "kernels: leave each source, GPU and architecture out of a training in turn; takes minutes");
   sub->add_option("--trees", options.trees, "with --train: trees of each forest")->capture_default_str();
   sub->add_option("--leave-out", options.leave_out, "kernels: only source, gpu or architecture, comma separated")
       ->delimiter(',');
-  sub->add_option("--threads", options.threads, "of trainings; no figure depends on it")->capture_default_str();
+  sub->add_option("--threads", options.threads, "threads of trainings; no figure depends on it")->capture_default_str();
   sub->add_option("--keep", options.keep,
-                  "folder that keeps what trainings bring, so that a run cut short goes on from there");
-  sub->add_option("--figures", options.figures, "also write the figures that stand beside a blind test's");
-  sub->add_option("--constants", options.constants, "also write the widths fitted into src/constants/intervals.h");
-  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/coverage.md) in place of printing it");
+                  "folder that keeps the results of trainings, so that an interrupted run resumes from them");
+  sub->add_option("--figures", options.figures, "also write the figures shown beside the blind test's");
+  sub->add_option("--constants", options.constants, "also write the fitted widths into src/constants/intervals.h");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/coverage.md) instead of printing it");
   sub->footer("Example:\n  tilecast-lab coverage --data ../shared/data --only kernels --train --keep build/coverage");
   sub->callback([&] { chosen = [&options] { return run_coverage(options); }; });
 }
 
 void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen) {
-  CLI::App* sub = app.add_subcommand("plans", "compare plans with the throughputs of TensorRT-LLM's overview");
+  CLI::App* sub =
+      app.add_subcommand("plans", "compare plans with the throughputs in TensorRT-LLM's performance overview");
   sub->add_option("--table", options.table, "trtllm_perf_overview.csv.gz")->capture_default_str();
-  sub->add_flag("--all", options.all, "every length of the table, not two that stand for them");
-  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/deployments.md) in place of printing it");
+  sub->add_flag("--all", options.all, "every length in the table, not just two that stand for them");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/deployments.md) instead of printing it");
   sub->footer("Example:\n  tilecast-lab plans -o docs/accuracy/deployments.md");
   sub->callback([&] { chosen = [&options] { return run_plan_cards(options); }; });
 }
 
 void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Command& chosen) {
   CLI::App* sub =
-      app.add_subcommand("retime", "compare kernels of recordings with forecasts from recordings at other sizes");
+      app.add_subcommand("retime", "compare recorded kernels with forecasts from recordings at other sizes");
   sub->add_option("--traces", options.traces, "folder of PROGRAM-SIZES.json.gz")->capture_default_str();
   sub->add_option("--gpu", options.gpu, "the card they were recorded on")->capture_default_str();
-  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/retime.md) in place of printing it");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/retime.md) instead of printing it");
   sub->footer("Example:\n  tilecast-lab retime -o docs/accuracy/retime.md");
   sub->callback([&] { chosen = [&options] { return run_retime_judge(options); }; });
 }
 
 void add_routing_command(CLI::App& app, RoutingCommand& options, Command& chosen) {
-  CLI::App* sub = app.add_subcommand("routing", "compare laws of tokens to experts on served models' time per token");
+  CLI::App* sub =
+      app.add_subcommand("routing", "compare laws of spreading tokens over experts by served models' time per token");
   sub->add_option("--data", options.data, "folder with aiconfigurator/ and inferencemax/")->capture_default_str();
   sub->add_option("--laws", options.choice.laws, "comma separated: uniform, power:ALPHA")->delimiter(',');
-  sub->add_option("--least", options.choice.least, "requests in flight at least")->capture_default_str();
-  sub->add_option("--most", options.choice.most, "... and at most")->capture_default_str();
-  sub->add_option("--every", options.choice.every, "only one run in so many, to save time")
+  sub->add_option("--least", options.choice.least, "fewest requests in flight")->capture_default_str();
+  sub->add_option("--most", options.choice.most, "... and most")->capture_default_str();
+  sub->add_option("--every", options.choice.every, "judge only every Nth run, to save time")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   sub->footer("Example:\n  tilecast-lab routing --every 8");
   sub->callback([&] { chosen = [&options] { return run_routing(options); }; });
+}
+
+void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("amd", "judge AMD's products and experts: matrices held out, a card left out");
+  sub->add_option("--data", options.data, "folder of measured tables, with aiter/ and aiconfigurator/")->required();
+  sub->add_option("--sample", options.sample, "rows of AITER's of each table, GPU, engine, family and dtype")
+      ->capture_default_str();
+  sub->add_option("--others", options.others, "... of other cards, which are trained on beside them")
+      ->capture_default_str();
+  sub->add_option("--trees", options.trees, "trees of each training")->capture_default_str();
+  sub->add_option("--threads", options.threads, "threads; no result depends on their number")->capture_default_str();
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/amd.md) in place of printing it");
+  sub->footer("Example:\n  tilecast-lab amd --data ../shared/data -o docs/accuracy/amd.md");
+  sub->callback([&] { chosen = [&options] { return run_amd(options); }; });
 }
 
 void add_attention_command(CLI::App& app, AttentionCommand& options, Command& chosen) {
@@ -275,7 +299,7 @@ void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen) {
                   "table of loads, as tools/collect/windows/regimes.py writes it")
       ->capture_default_str();
   sub->add_option("--gpu", options.gpu, "the card that was measured")->capture_default_str();
-  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/power.md) in place of printing it");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/power.md) instead of printing it");
   sub->footer("Example:\n  tilecast-lab power -o docs/accuracy/power.md");
   sub->callback([&] { chosen = [&options] { return run_power(options); }; });
 }
@@ -286,8 +310,8 @@ void add_tune_judge_command(CLI::App& app, TuneJudgeOptions& judge, Command& cho
   check->add_option("--measurements", judge.measurements, "folder of our H200 sweeps")->capture_default_str();
   check->add_option("--synperf", judge.synperf, "SynPerf's folder, with fused_moe_triton.csv.gz and moe_configs/");
   check->add_option("--plots", judge.plots, "also draw the plots of docs/walkthrough.md into this folder");
-  check->add_option("--fit", judge.fit_steps, "also fit the constants anew, in so many steps");
-  check->add_option("--seed", judge.seed, "... of this random sequence")->capture_default_str();
+  check->add_option("--fit", judge.fit_steps, "also refit the constants, in this many steps");
+  check->add_option("--seed", judge.seed, "... with this random seed")->capture_default_str();
   check->footer("Example:\n  tilecast-lab tune-judge");
   check->callback([&] { chosen = [&judge] { return run_tune_judge(judge); }; });
 }

@@ -6,6 +6,7 @@
 
 #include "cli/terminal/program.h"
 #include "lab/commands/accuracy_command.h"
+#include "lab/commands/amd_command.h"
 #include "lab/commands/attention_command.h"
 #include "lab/commands/collectives_command.h"
 #include "lab/commands/coverage_command.h"
@@ -35,6 +36,7 @@ void add_papers_command(CLI::App& app, PapersCommand& options, Command& chosen);
 void add_end_to_end_command(CLI::App& app, EndToEndCommand& options, Command& chosen);
 void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command& chosen);
 void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chosen);
+void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen);
 void add_attention_command(CLI::App& app, AttentionCommand& options, Command& chosen);
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen);
 void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen);

@@ -1,4 +1,4 @@
-// `tilecast import`: measured tables of others into one table of our own form.
+// `tilecast-lab import`: turns other people's measured tables into one table in our own form.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace tilecast {
 
 struct ImportCommand {
-  std::string from;  // aiconfigurator, neusight or synperf
+  std::string from;  // one of source_names()
   std::vector<std::string> files;
   std::string out;
   Count most_bad = 100;

@@ -1,4 +1,4 @@
-// `tilecast-lab plans`: plans beside the throughputs of TensorRT-LLM's performance overview.
+// `tilecast-lab plans`: plans beside the throughputs in TensorRT-LLM's performance overview.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace tilecast {
 
 struct PlanCardsCommand {
   std::string table = "../shared/data/e2e/trtllm_perf_overview.csv.gz";
-  bool all = false;  // lengths of the table, not the two that stand for them
-  std::string out;   // a page in place of text
+  bool all = false;  // every length in the table, not just two that stand for them
+  std::string out;   // a page to write instead of printing text
 };
 Result<std::string> run_plan_cards(const PlanCardsCommand& command);
 

@@ -1,4 +1,4 @@
-// `tilecast-lab routing`: which law of tokens to experts served models follow.
+// `tilecast-lab routing`: which law the tokens of served models follow in spreading over experts.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ Progress terminal_progress() {
   using Clock = std::chrono::steady_clock;
   const bool terminal = isatty(STDERR_FILENO);
   const auto start = Clock::now();
-  // A log gets a line a minute, a terminal one line that changes.
+  // A log gets one line per minute, a terminal a single line that is redrawn.
   return [terminal, start, last = start](double share, std::string_view what) mutable {
     const auto now = Clock::now();
     const double spent = std::chrono::duration<double>(now - start).count();

@@ -10,7 +10,7 @@
 
 namespace tilecast {
 
-// Threads of commands that do not ask for a number; no result depends on it.
+// Number of threads for commands without a flag for it; no result depends on it.
 inline constexpr int kThreads = 2;
 
 // "120 rows, 2 bad rows skipped", then a line for each reason.
@@ -19,7 +19,7 @@ std::string summary_of(const ReadReport& report);
 // Progress with the time left.
 Progress terminal_progress();
 
-// Files as they are; folders of measured data as the tables of these sources, or of those that are read by default.
+// Files as they are; for a folder of measured data, the tables of these sources, or of those read by default.
 Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named,
                                            const std::vector<std::string>& sources);
 

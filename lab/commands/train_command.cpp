@@ -49,7 +49,7 @@ Result<std::string> train_paper(Method method, const TrainCommand& command, cons
                      sampled.report.rows, (*trained)->learned().summary());
 }
 
-// How long the models of each family took: a progress call begins a model.
+// How long the models of each family took; every progress call starts a model.
 class FamilyTimes {
  public:
   Progress around(Progress inner) {
@@ -80,7 +80,7 @@ Count rows_of(const Weights& weights) {
   return rows;
 }
 
-// The tables only count what models of earlier versions, which do not say it, were trained on.
+// The tables serve only to count what models of earlier versions, which do not record it, were trained on.
 Result<std::string> repack(const TrainCommand& command, const SampledRows& sampled, const TrainAllOptions& options) {
   const auto bytes = read_text_file(command.repack, kMostPackedBytes);
   if (!bytes) return bytes.error();
@@ -116,14 +116,15 @@ Result<std::string> run_train(const TrainCommand& command) {
     return Error{"", "threads", "must lie between 1 and 64", "as many as there are cores"};
   const Count sample = command.sample.value_or(*method == Method::tilecast ? 4000 : 0);
   if (sample < 0) return Error{"", "sample", "must be zero (all) or more", "0 takes every row"};
-  if (auto fine = check_writable(command.out); !fine) return std::move(fine).error();  // not after minutes of training
+  if (auto fine = check_writable(command.out); !fine)
+    return std::move(fine).error();  // before minutes of training, not after them
   Names names;
   auto tables = tables_of(command.data, command.sources);
   if (!tables) return std::move(tables).error();
   auto sampled = read_sampled(*tables, {sample, 0}, ReadOptions{}, names);
   if (!sampled) return std::move(sampled).error();
   if (needs_weights(*method) && !command.update.empty())
-    return Error{"", "update", "is for weights of tilecast", "leave it away"};
+    return Error{"", "update", "is only for tilecast's weights", "omit it"};
   if (needs_weights(*method)) return train_paper(*method, command, *sampled);
   TrainAllOptions options = train_options(command.families, command.trees, command.threads);
   options.leave_out = command.leave_out;
@@ -133,6 +134,8 @@ Result<std::string> run_train(const TrainCommand& command) {
   FamilyTimes times;
   Weights weights = train_all(sampled->rows, options, times.around(terminal_progress()));
   if (weights.models.empty()) return Error{"", "data", "holds no row to train on", "check --families and --leave-out"};
+  const std::size_t trained = weights.models.size();
+  const Count rows = rows_of(weights);
   if (!command.update.empty()) {
     auto old = load_weights(command.update);
     if (!old) return std::move(old).error();
@@ -140,8 +143,10 @@ Result<std::string> run_train(const TrainCommand& command) {
   }
   keep_within(weights, kMostWeightBytes);
   if (auto saved = save_weights(weights, command.out); !saved) return std::move(saved).error();
-  return fmt::format("{}: {} models trained on {} rows, of {} read\n{}", command.out, weights.models.size(),
-                     rows_of(weights), sampled->report.rows, times.text());
+  const std::size_t kept = weights.models.size() - trained;
+  return fmt::format("{}: {} model{} trained on {} rows, of {} read{}\n{}", command.out, trained,
+                     trained == 1 ? "" : "s", rows, sampled->report.rows,
+                     kept > 0 ? fmt::format("; {} kept", kept) : "", times.text());
 }
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-// `tilecast-lab tune-judge`: our picks of Triton configurations beside measured ones.
+// `tilecast-lab tune-judge`: the Triton configurations that we would pick, beside measured ones.
 #pragma once
 
 #include <string>

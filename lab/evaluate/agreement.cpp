@@ -11,7 +11,7 @@
 namespace tilecast {
 namespace {
 
-// Tiles of the whole result under the measured tile.
+// How many tiles of the measured size cover the result.
 Count result_tiles(const Measurement& row) {
   const Observed& seen = row.observed;
   const auto tiles = [&](Count batch, Count m, Count n) {
@@ -57,7 +57,7 @@ std::vector<Agreement> compare_launches(const std::vector<Measurement>& rows, co
     Agreement& group = found[key];
     ++group.grids;
     if (row.observed.ctas == planned.ctas) ++group.grids_equal;
-    // A convolution's or an AMD kernel's name does not tell a tile of the result.
+    // The name of a convolution or of an AMD kernel does not give a tile of the result.
     if (!row.observed.has_tile() || observed_split(row) == 0) continue;
     ++group.tiles;
     if (!same_tile(row.observed, planned)) continue;

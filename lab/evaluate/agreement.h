@@ -11,13 +11,14 @@ namespace tilecast {
 
 struct Agreement {
   std::string source, family, gpu;
-  Count grids = 0, grids_equal = 0;  // rows with a measured grid; planned main launch has as many CTAs
-  Count tiles = 0, tiles_equal = 0;  // rows with a measured tile; same tile
-  Count splits_equal = 0;            // same tile and same split of the reduction
+  Count grids = 0,
+        grids_equal = 0;  // rows with a measured grid; of these, planned with as many CTAs in the main launch
+  Count tiles = 0, tiles_equal = 0;  // rows with a measured tile; of these, planned with the same tile
+  Count splits_equal = 0;            // ... and with the same split of the reduction
 };
 
 // Split of the reduction that a measured grid implies: CTAs over the tiles of the result; zero when it cannot be told
-// (no product, no tile, or a grid that is no multiple of the tiles).
+// (not a product, no tile, or a grid that is not a multiple of the tiles).
 Count observed_split(const Measurement& row);
 
 // Whether the rule that plans fp32 products was fitted on this row's shape (tools/plans/fit_cublas_fp32.py): the rows

@@ -40,7 +40,7 @@ struct Errors {
   double inside = 0;  // rows within their interval
 };
 
-// A group under construction, its errors apart by GPU.
+// A group under construction, with its errors kept per GPU.
 struct Gathered {
   Group group;
   std::map<std::string_view, Errors> by_gpu;

@@ -1,7 +1,6 @@
 // Forecasts against measurements: errors, bias and bound violations, by any grouping.
-//
-// Error = |forecast - measured| / measured of a row. Averages go over the rows of a GPU first and then over GPUs, so
-// that no card dominates; median and p90 likewise are a GPU's own, averaged over GPUs.
+// The error of a row is |forecast - measured| / measured. Errors are averaged over the rows of each GPU first and
+// then over GPUs, so that no card dominates; median and p90, too, are taken per GPU and then averaged.
 #pragma once
 
 #include <string>
@@ -43,11 +42,11 @@ struct Group {
   }
 };
 
-// Groups in the order of their keys. Both vectors have one entry a row.
+// Groups in the order of their keys. Both vectors have one entry per row.
 std::vector<Group> group_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes,
                                 const std::vector<Key>& by);
 
-// Rows of files of any known form, sampled.
+// Rows of files in any known form, sampled.
 struct SampledRows {
   std::vector<Measurement> rows;
   ReadReport report;

@@ -14,8 +14,8 @@
 namespace tilecast {
 namespace {
 
-// With one fold left out a GPU is seen if the rest of its model's rows hold it: never when folds are GPUs or
-// architectures, perhaps when they are sources.
+// With one fold left out, a GPU counts as seen if the remaining rows of its model include it: never when folds are
+// GPUs or architectures, possibly when they are sources.
 void mark_seen_without_fold(const std::vector<Measurement>& rows, LeaveOut by, std::vector<Outcome>& outcomes) {
   std::map<std::string, std::set<std::string>> folds;  // of a model's rows of one GPU
   const auto place = [](const Measurement& row) { return model_key(row.kernel) + " " + std::string(row.gpu); };
@@ -79,8 +79,7 @@ Status known_method(std::string_view name) {
   std::vector<std::string> known;
   for (const MethodEntry& entry : method_entries()) known.emplace_back(entry.name);
   if (name == "all" || std::find(known.begin(), known.end(), name) != known.end()) return Ok{};
-  return Error{"", "method", "unknown method '" + std::string(name) + "'",
-               "one of " + join(known, ", ") + ", or all"};
+  return Error{"", "method", "unknown method '" + std::string(name) + "'", "one of " + join(known, ", ") + ", or all"};
 }
 
 Result<Judgement> judge(const std::vector<Measurement>& rows, std::string_view method, const JudgeOptions& options) {
@@ -151,7 +150,7 @@ std::vector<Measurement> judgeable(std::vector<Measurement> rows, const JudgeOpt
 
 namespace {
 
-// Of some row of a GPU, which weights saw the GPU in what model, and how often; empty when none did.
+// Which weights have seen the GPU, in which model, and in how many rows; empty if none have.
 std::string sighting(const JudgeOptions& options, const std::string& gpu, const std::vector<Measurement>& rows) {
   const auto words = [&](std::string_view method, Count seen, const std::string& key) {
     return "the weights of " + std::string(method) + " have seen " + std::to_string(seen) + " rows of " + gpu + " (" +

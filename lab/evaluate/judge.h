@@ -49,12 +49,12 @@ struct Judgement {
   std::vector<std::string> missing;  // "tilecast: no weights (...)": those of "all" that could not run
 };
 // `method` is a known one; "all" runs each that can. Regimes are the first method's: rows must fall into the same
-// groups whoever forecasts them.
+// groups whichever method forecasts them.
 Result<Judgement> judge(const std::vector<Measurement>& rows, std::string_view method, const JudgeOptions& options);
 
-// Keeps the rows that every method could forecast, so that methods are compared on the same ones; says how many went. A
-// method that knows nothing of a family and format at all (the papers' know a few) does not count there: its outcomes
-// stay failed.
+// Keeps the rows that every method could forecast, so that methods are compared on the same ones; returns how many
+// were dropped. A method that knows nothing at all about a family and format (the papers' methods know few) does not
+// count there: its outcomes stay failed.
 Count keep_common(std::vector<Measurement>& rows, std::vector<MethodOutcomes>& methods);
 
 // Whether any model of the weights was trained on rows of this GPU (its exact name).

@@ -1,4 +1,4 @@
-// What methods have in common once trained: one shape for the harness that compares them on the same rows.
+// What trained methods have in common: one interface for the harness that compares them on the same rows.
 #pragma once
 
 #include <functional>

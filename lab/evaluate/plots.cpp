@@ -66,7 +66,7 @@ int shade_of(Count rows, Count most) {
   return std::min(static_cast<int>(dense * kShades), kShades - 1);
 }
 
-// All cells of one shade are one path, neighbours in a line one rectangle of it.
+// All cells of one shade form one path; neighbours in a line share one rectangle of it.
 void draw_density(Svg& svg, const Frame& frame, const Density& density) {
   Count most = 1;
   for (const auto& column : density) most = std::max(most, *std::max_element(column.begin(), column.end()));
@@ -113,7 +113,7 @@ constexpr std::array<std::string_view, 4> kMethodColours = {colour::kBlue, colou
 struct Residuals {
   std::vector<double> ratios;                  // forecast / measured, sorted
   std::array<double, kRatioBins> histogram{};  // shares of all rows
-  double beyond = 0;                           // share that the axis does not hold
+  double beyond = 0;                           // share beyond the axis
 
   double highest() const { return *std::max_element(histogram.begin(), histogram.end()); }
 };

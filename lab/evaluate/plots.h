@@ -14,11 +14,11 @@ namespace tilecast {
 std::string error_map(std::string_view title, const std::vector<Measurement>& rows,
                       const std::vector<Outcome>& outcomes);
 
-// Forecast over measured time, one panel a family, on logarithmic axes, darker where rows are denser.
+// Forecast over measured time, one panel per family, on logarithmic axes, darker where rows are denser.
 std::string forecast_against_measured(std::string_view title, const std::vector<Measurement>& rows,
                                       const std::vector<Outcome>& outcomes);
 
-// How forecast / measured is distributed in each regime, one curve a method.
+// How forecast / measured is distributed in each regime, one curve per method.
 std::string residuals_by_regime(std::string_view title, const std::vector<Measurement>& rows,
                                 const std::vector<MethodOutcomes>& methods);
 

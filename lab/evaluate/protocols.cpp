@@ -110,7 +110,8 @@ Result<Protocol> neusight_protocol(const std::string& folder) {
 }
 
 Result<Protocol> neusight_cards_protocol(const std::string& folder) {
-  constexpr std::uint64_t kTaken = 4;  // one shape in so many of the train tables: eight trainings take minutes
+  constexpr std::uint64_t kTaken =
+      4;  // one shape in this many of the training tables, so that eight trainings take minutes
   std::vector<std::pair<std::string, Choose>> tables;
   for (const std::string_view op : kOperators) {
     tables.emplace_back(fmt::format("{}/neusight/kernels_train/{}.csv.gz", folder, op), [=](const Measurement& row) {
@@ -203,8 +204,7 @@ namespace {
 Result<std::vector<Outcome>> forecast_across_gpus(const Protocol& protocol, const Trainer& train, int threads,
                                                   const Progress& progress) {
   std::map<std::string_view, std::vector<std::size_t>> members;  // places among the judged rows
-  for (std::size_t i = 0; i < protocol.judged.size(); ++i)
-    members[protocol.rows[protocol.judged[i]].gpu].push_back(i);
+  for (std::size_t i = 0; i < protocol.judged.size(); ++i) members[protocol.rows[protocol.judged[i]].gpu].push_back(i);
   std::vector<Outcome> outcomes(protocol.judged.size());
   for (const auto& [gpu, own] : members) {
     std::vector<std::size_t> rest;
@@ -278,7 +278,8 @@ std::string protocol_table(const ProtocolReport& report, bool efficiency) {
   for (std::size_t i = 0; i < report.lines.size(); ++i) {
     const ProtocolLine& line = report.lines[i];
     const bool all = line.gpu == "all";
-    if (all && (i < 2 || report.lines[i - 2].family != line.family)) continue;  // of one GPU: the line above says it
+    if (all && (i < 2 || report.lines[i - 2].family != line.family))
+      continue;  // only one GPU: the line above says the same
     text += fmt::format("| {} | {} | {} | {} |", line.family, all ? "**all**" : line.gpu, line.rows,
                         all         ? ""
                         : line.seen ? "yes"

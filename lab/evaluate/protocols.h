@@ -27,7 +27,7 @@ namespace tilecast {
 // Rows to train on and rows to judge by. Nothing is in both, unless GPUs are left out in turn: then every row is.
 struct Protocol {
   std::string name;
-  std::unique_ptr<Names> names;  // what the rows' texts live in
+  std::unique_ptr<Names> names;  // owns the rows' texts
   std::vector<Measurement> rows;
   std::vector<std::size_t> train, judged;
   bool leave_one_out = false;  // every GPU judged by a training without it
@@ -43,7 +43,7 @@ Result<Protocol> moe_protocol(const std::string& folder);
 // NeuSight's operators that have a test table, as its files are named.
 std::span<const std::string_view> neusight_operators();
 
-// A method in the race. It may look at the rows named only.
+// A method in the comparison. It may look only at the rows named.
 using Trainer = std::function<Result<std::unique_ptr<Forecaster>>(
     const std::vector<Measurement>& rows, std::span<const std::size_t> train, const Progress& progress)>;
 struct Contender {
@@ -53,7 +53,7 @@ struct Contender {
 Contender paper_contender(Method method, const MethodOptions& options);  // neusight or synperf
 Contender roofline_contender();
 
-// Every row forecast by a training that never saw its fold; `folds` has one name a row.
+// Every row forecast by a training that never saw its fold; `folds` has one name per row.
 Result<std::vector<Outcome>> forecast_across_folds(const std::vector<Measurement>& rows,
                                                    const std::vector<std::string>& folds, const Trainer& train,
                                                    int threads, const Progress& progress);
@@ -67,7 +67,7 @@ struct ProtocolLine {
   std::string family, gpu;  // GPU "all": the mean over GPUs
   Count rows = 0;
   bool seen = false;                   // rows of the GPU and family were trained on
-  std::vector<ProtocolErrors> errors;  // one a contender
+  std::vector<ProtocolErrors> errors;  // one per contender
 };
 struct ProtocolReport {
   std::string name;
@@ -77,7 +77,7 @@ struct ProtocolReport {
 };
 Result<ProtocolReport> run_protocol(const Protocol& protocol, const std::vector<Contender>& contenders, int threads,
                                     const Progress& progress);
-// Mean errors, one column a contender; with `efficiency` a second one of SynPerf's figure.
+// Mean errors, one column per contender; with `efficiency`, a second one with SynPerf's figure.
 std::string protocol_table(const ProtocolReport& report, bool efficiency);
 
 }  // namespace tilecast

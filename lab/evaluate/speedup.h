@@ -1,4 +1,5 @@
-// The question of who buys hardware: how much faster is that GPU than this one, and which of them is faster at all?
+// The question of anyone who buys hardware: how much faster is that GPU than this one, and which of them is faster at
+// all?
 //
 // Rows of two GPUs are compared where the same party measured the same shape, format and engine in the same way. With
 // several rows of a GPU there (kernel sources, repeats) the geometric mean stands for them, of the measured times and
@@ -20,7 +21,7 @@ struct SpeedupPair {
   double measured = 1, predicted = 1;  // t_from / t_to
 
   double error() const;
-  // The faster one is named right; a measured tie has none, and counts as wrong never and right never.
+  // Whether the faster one is named; a measured tie has none and counts as neither right nor wrong.
   bool decided() const { return measured != 1; }
   bool named_right() const { return (measured > 1 && predicted > 1) || (measured < 1 && predicted < 1); }
   bool clear() const;  // measured times differ by more than kClear
@@ -28,7 +29,7 @@ struct SpeedupPair {
 // Same-shape scatter between sibling cards is 5 to 10 %: below that the faster one is mostly chance.
 inline constexpr double kClear = 0.10;
 
-// Failed rows are passed over. Ordered by GPUs and family.
+// Failed rows are skipped. Ordered by GPUs and family.
 std::vector<SpeedupPair> speedup_pairs(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes);
 
 struct SpeedupErrors {
@@ -38,8 +39,8 @@ struct SpeedupErrors {
   double named_right = 0, clear_named_right = 0;  // shares of the decided and of the clear pairs
 };
 
-// By pair of GPUs and family, then families over all pairs, then everything. What goes over several pairs of GPUs is
-// the average of their figures, so that no pair dominates.
+// By pair of GPUs and family, then families over all pairs, then everything. A line over several pairs of GPUs is the
+// average of their figures, so that no pair dominates.
 std::vector<SpeedupErrors> speedup_errors(const std::vector<SpeedupPair>& pairs);
 
 }  // namespace tilecast

@@ -1,7 +1,7 @@
 // docs/accuracy.md and docs/accuracy/: pages of sections, each a function from the same judged rows to Markdown.
 //
-// Nothing is forecast here. judge_tables() makes the inputs of measured tables; whoever has further outcomes of the
-// same rows (an ablation, another method) adds them to the inputs.
+// Nothing is forecast here. judge_tables() makes the inputs from measured tables; whoever has further outcomes of the
+// same rows (an ablation, another method) adds them.
 #pragma once
 
 #include <string>
@@ -36,15 +36,15 @@ struct AccuracyInputs {
   // The learned method; empty vectors: not judged. `seen` is by weights trained on the rows, and counts at the shapes
   // that training holds out.
   std::vector<Outcome> seen, without_gpu, without_architecture;
-  // What parts are worth, GPU left out: the full method first, over rows of their own (fewer).
+  // What each part is worth, GPU left out: the full method first; over fewer rows than the rest.
   std::vector<Measurement> ablation_rows;
   std::vector<MethodOutcomes> ablations;
   std::vector<MethodOutcomes> others;  // other methods of the same rows, GPU left out
 
   std::vector<EndToEndResult> end_to_end;  // whole models
   CoverageRows coverage;                   // of their intervals, and of kernels of further sources
-  std::vector<BlindLine> blind;            // a blind test as it was given
-  VisibleFigures visible;                  // ... and figures to stand beside it
+  std::vector<BlindLine> blind;            // a blind test's figures as they were given
+  VisibleFigures visible;                  // ... and the figures shown beside them
   std::vector<StudyLine> calibrations;
   CardStudy card;
 
@@ -59,15 +59,15 @@ struct AccuracyOptions {
   TrainAllOptions train;
   bool learn = true;                 // false: the analytic part alone
   const Weights* weights = nullptr;  // whose `seen` errors are shown
-  Count ablation_sample = 300;       // rows of each stratum; four more trainings that leave each GPU out
+  Count ablation_sample = 300;       // rows per stratum; four more trainings that leave each GPU out
   int threads = 1;
   Progress progress;
 };
-// From files of any known form. `names` must live as long as the inputs.
+// From files in any known form. `names` must live as long as the inputs.
 Result<AccuracyInputs> judge_tables(const std::vector<std::string>& paths, const AccuracyOptions& options,
                                     const ReadOptions& read, Names& names);
 
-// docs/accuracy.md, one page that links the others, and the pages of docs/accuracy/.
+// docs/accuracy.md, the page that links the others, and the pages of docs/accuracy/.
 struct AccuracyPage {
   std::string file;  // beside the first: "accuracy.md", "accuracy/seen.md"
   std::string text;

@@ -11,7 +11,7 @@ namespace tilecast {
 
 std::string percent_text(double share);  // "12.3 %"
 
-// Rows and what was forecast of them.
+// Rows and their forecasts.
 struct Judged {
   std::vector<Measurement> rows;
   std::vector<Outcome> outcomes;
@@ -35,7 +35,7 @@ std::string coverage(const Group& group);
 }  // namespace figure
 
 // A line for every group that any column has, in the order of their keys; "-" where a column has none. `label` says
-// how the key at a place among a group's keys is written.
+// how a key is written, given its place among the group's keys.
 using KeyLabel = std::function<std::string(const std::vector<std::string>& keys, std::size_t place)>;
 std::string figure_table(const std::vector<Key>& by, const std::vector<FigureColumn>& columns,
                          const KeyLabel& label = {});

@@ -78,7 +78,7 @@ Result<std::vector<BlindLine>> read_blind(const std::string& path) {
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return lines;
-    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "mend the line, or leave it out"};
+    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "fix the line, or remove it"};
     BlindLine line;
     std::string* const fields[] = {&line.section, &line.what,    &line.rows, &line.given,
                                    &line.others,  &line.visible, &line.like, &line.changed};

@@ -1,5 +1,5 @@
-// docs/accuracy/blind.md: the figures of a blind test as they were given, beside the same figures on data that everyone
-// can see, and what was changed because of them.
+// docs/accuracy/blind.md: the figures of a blind test as they were given, beside the same figures on public data, and
+// what was changed because of them.
 #pragma once
 
 #include <string>

@@ -76,7 +76,7 @@ double mean_error(const Calibration* calibration, std::span<const CalibrationRow
   return sum / static_cast<double>(std::max<std::size_t>(1, rows.size()));
 }
 
-// Error of the rows beyond the first `size` of random orders, calibrated with those.
+// Error of the rows after the first `size` of a random order, calibrated with those first ones.
 double drawn_error(std::vector<const CalibrationRow*> rows, std::size_t size) {
   if (size == 0) return mean_error(nullptr, rows);
   double sum = 0;
@@ -91,7 +91,7 @@ double drawn_error(std::vector<const CalibrationRow*> rows, std::size_t size) {
   return sum;
 }
 
-// Products whose rows 16-byte accesses do not divide stand apart: no model has such shapes, a sweep has.
+// Products whose rows are not a multiple of 16 bytes are kept apart: no model has such shapes, but a sweep does.
 std::string label_of(const CalibrationRow& row) {
   const bool odd = row.variant.find("|odd") != std::string::npos || row.variant.find("|even") != std::string::npos;
   return odd ? row.key + ", not aligned" : row.key;

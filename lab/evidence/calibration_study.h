@@ -1,5 +1,5 @@
-// What measured rows of a card are worth: the GPU left out of a training, then calibrated with some of its rows and
-// judged on others.
+// What measured rows of a card are worth: the GPU is left out of a training, then calibrated with some of its rows
+// and judged on others.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ inline constexpr int kStudyDraws = 5;                                         //
 struct StudyLine {
   std::string group, gpu;                           // "GEMM bf16"
   Count rows = 0;                                   // of the GPU
-  std::array<double, kStudySizes.size()> errors{};  // mean error of the rest, over the draws
+  std::array<double, kStudySizes.size()> errors{};  // mean error of the remaining rows, over the draws
 };
 // AIConfigurator's rows of products, attention and experts among `rows`.
 std::vector<StudyLine> study_calibration(const std::vector<Measurement>& rows, const TrainOptions& options,
                                          const Progress& progress);
 
-// One card at hand: a minute's rows to calibrate with, a longer sweep to judge by, at shapes the minute did not have.
+// One real card: a minute's rows to calibrate with, and a longer sweep to judge by, at shapes that the minute lacked.
 struct CardLine {
   std::string key;
   Count rows = 0;

@@ -187,7 +187,7 @@ TEST(CollectiveRows, ReadTheSources) {
   folder.gzip("aiconfigurator/nccl.csv.gz",
               "gpu,op_name,nccl_dtype,num_gpus,message_size,latency\nh100_sxm,alltoall,half,8,1024,-1\n");
   EXPECT_THAT(read_collectives(folder.file("")).error().line(),
-              HasSubstr("nccl.csv.gz:2: is no positive number: '-1'"));
+              HasSubstr("nccl.csv.gz:2: is not a positive number: '-1'"));
 }
 
 // On what is shipped: no measured row beats its bound, and seen machines are within 8 %.

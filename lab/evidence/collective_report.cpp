@@ -74,7 +74,7 @@ std::vector<std::string> cells(const Line& line) {
   return out;
 }
 
-// GPUs in turn, then their average; machines apart below it.
+// Each GPU, then their average, then the machines that are kept apart.
 void add_lines(Table& table, std::string_view kind, const Lines& lines, bool apart) {
   double seen = 0, unseen = 0;
   int with_seen = 0;
@@ -125,9 +125,7 @@ std::string summary(const CollectiveJudgement& judged) {
     table.add({name, fmt::format("{}", lines.size()), percent_text(seen / gpus), percent_text(unseen / gpus),
                percent_text(alone / gpus)});
   }
-  return "Mean errors over GPUs, without the machine of eight L40S (targets: 8 % at held-out sizes, 20 % with the GPU "
-         "left out):\n\n" +
-         table.markdown();
+  return "Mean errors over GPUs, without the machine of eight L40S:\n\n" + table.markdown();
 }
 
 }  // namespace

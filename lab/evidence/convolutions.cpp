@@ -53,7 +53,7 @@ std::string program_dtype(std::string_view torch) {
   return torch == "float32" ? "fp32" : torch == "float16" ? "fp16" : "bf16";
 }
 
-// Strides of a tensor whose channels (axis 1) are the fastest, or the slowest but for the batch.
+// Strides of a tensor whose channels (axis 1) vary fastest, or slowest after the batch.
 int add_layout(ProgramFile& file, std::string_view dtype, std::vector<Count> shape, bool last) {
   ProgramLayout layout;
   layout.dtype = dtype, layout.on_card = true;
@@ -96,7 +96,7 @@ bool is_wanted(const JudgedConvolution& c, const ConvolutionChoice& wanted) {
   return fits(wanted.half, c.half) && fits(wanted.kind, c.kind) && fits(wanted.direction, c.direction);
 }
 
-// Rows of one direction of a case stand together or apart: their times are summed.
+// The rows of one direction of a case need not be adjacent; their times are summed.
 struct ReadTable {
   std::vector<JudgedConvolution> rows;
   ProgramFile file;  // an operator for each

@@ -1,5 +1,6 @@
-// Measured convolutions beside what recorded programs price them at: data/measurements/h200_convolutions.csv.gz and
-// h200_convolution_layers.csv.gz, a row for every kernel that PyTorch launched.
+// Measured convolutions beside the forecasts that recorded programs make of them:
+// data/measurements/h200_convolutions.csv.gz and h200_convolution_layers.csv.gz, a row for every kernel that PyTorch
+// launched.
 #pragma once
 
 #include <string>
@@ -33,7 +34,7 @@ Status price_operators(ProgramFile& file, std::vector<JudgedConvolution>& rows, 
 Result<std::vector<JudgedConvolution>> judge_convolutions(const std::string& table, const std::string& gpu,
                                                           const ModelSource& weights);
 
-// Errors of those that `wanted` names; empty: of all.
+// Errors of the cases that `wanted` accepts; empty: of all.
 struct ConvolutionErrors {
   int count = 0;
   double mean = 0, median = 0;  // absolute, relative

@@ -31,7 +31,7 @@ class Fields {
   Status status() const {
     if (!missing_.empty()) return Error{file_.path(), missing_, "the column is missing", "tools/counters writes it"};
     if (!malformed_.empty())
-      return Error{file_.place(), malformed_, "is no number", "leave it empty where nothing was counted"};
+      return Error{file_.place(), malformed_, "is not a number", "leave it empty where nothing was counted"};
     return Ok{};
   }
 
@@ -84,7 +84,8 @@ std::string value_of(const Dims& dims, std::string_view name) {
   return {};
 }
 
-// Attention tables say causal and backward; our families say mask, and have one of their own for gradients.
+// Attention tables have columns for causal and backward; our families have a mask, and gradients are a family of their
+// own.
 std::string attention_dims(const CounterRow& row, Dims& dims) {
   std::string family = row.family;
   if (family == "attention_decode") {
@@ -105,7 +106,8 @@ std::optional<GemmProblem> problem_of(const Shape& shape) {
   return std::nullopt;
 }
 
-// The profiler flushes before every launch, so what the plan hands on inside comes from DRAM too.
+// The profiler flushes caches before every launch, so what one launch of the plan leaves for the next comes from DRAM,
+// too.
 Launch flushed(Launch launch) {
   Operands cold;
   for (Operand operand : launch.operands) {
@@ -145,7 +147,7 @@ Result<std::vector<CounterRow>> read_counters(const std::string& path) {
     const auto more = file->next();
     if (!more) return more.error();
     if (!*more) return rows;
-    if (!file->problem().empty()) return Error{file->place(), "", file->problem(), "mend the line, or leave it out"};
+    if (!file->problem().empty()) return Error{file->place(), "", file->problem(), "fix the line, or remove it"};
     auto row = row_from(*file);
     if (!row) return std::move(row).error();
     rows.push_back(*std::move(row));
@@ -186,7 +188,7 @@ std::vector<CounterComparison> compare_counters(const std::vector<CounterRow>& r
     const auto index = static_cast<std::size_t>(row.index);
     if (!planned || index >= planned->launches.size()) continue;
     const Launch& launch = planned->launches[index];
-    // Triton kernels of the measuring script are nobody's published plan.
+    // The measuring script's own Triton kernels follow no published plan.
     const bool known = launch.plan_known && !row.source.starts_with("triton");
     CounterComparison c{row, std::string(family_of(kernel->shape)), known, counters_of(launch, gpu), {}};
     if (row.index == 0) c.imposed = impose(row, *kernel, gpu);

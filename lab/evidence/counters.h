@@ -30,7 +30,7 @@ struct CounterRow {
 };
 Result<std::vector<CounterRow>> read_counters(const std::string& path);
 
-// The kernel of a row's case in our terms, or why there is no plan for it (another library's kernel).
+// The kernel of a row's case in our terms, or why it has no plan (another library's kernel).
 Result<Kernel> kernel_of(const CounterRow& row);
 
 struct PlannedCounters {

@@ -18,14 +18,11 @@ namespace {
 constexpr std::array<std::string_view, 3> kDown = {"width.run_down", "width.run_scale_down", "width.kernel_down"},
                                           kUp = {"width.run_up", "width.run_scale_up", "width.kernel_up"};
 
-// A group of fewer rows counts by its rows: a handful of odd runs is no tenth of all there is.
-constexpr double kFewRows = 30;
-
 bool is_rate(const EndToEndResult& r) { return r.quantity == "throughput"; }
 
 bool is_served(const EndToEndResult& r) { return r.kind.find("serving") != std::string::npos; }
 
-// Who measured: tables that hold runs of one laboratory are left out together.
+// Who measured: tables with runs of the same laboratory are left out together.
 std::string measurer_of(const EndToEndLabel& label) {
   if (label.source.starts_with("h200")) return "tilecast";
   return label.measured_by.empty() ? label.source : label.measured_by;
@@ -34,6 +31,16 @@ std::string measurer_of(const EndToEndLabel& label) {
 constexpr std::string_view kOneGpu = "one GPU";
 // Steps of inference and of training on one GPU err alike by what their kernels leave open.
 std::string scale_of(const std::string& kind) { return kind.ends_with(kOneGpu) ? std::string(kOneGpu) : kind; }
+
+void add_served(CoverageRow& row, const EndToEndResult& r) {
+  row.steps = kServedSteps;
+  if (!r.kind.ends_with("requests")) {
+    row.kind = r.kind;
+    return;
+  }
+  const std::string load = r.kind.substr(0, r.kind.rfind(' ') + 1);
+  row.leans = {{load + "median first token", r.of_first}, {load + "median token", r.of_further}};
+}
 
 CoverageRow row_of(const EndToEndResult& r) {
   CoverageRow row;
@@ -50,7 +57,7 @@ CoverageRow row_of(const EndToEndResult& r) {
     row.error = -row.error;
     std::swap(row.parts.down, row.parts.up);
   }
-  if (is_served(r)) row.kind = r.kind, row.steps = scale_of(r.steps_kind);
+  if (is_served(r)) add_served(row, r);
   else if (r.kind == kHostKind) row.kind = r.kind, row.parts = {};  // its width is part of its interval already
   else row.steps = scale_of(r.kind);
   return row;
@@ -62,7 +69,7 @@ double without(double whole, double part) { return std::sqrt(std::max(0.0, whole
 double beyond(const CoverageRow& row, bool up) { return up ? row.error : std::min(-row.error, row.to_bound); }
 double end_of(const Width& width, bool up) { return up ? width.up : width.down; }
 
-// What a row asks of its kind's width at one end.
+// The width at one end that a row would need of its kind.
 double needed(const CoverageRow& row, bool up) {
   const double reach = beyond(row, up), parts = end_of(row.parts, up);
   return reach > parts ? without(reach, parts) : 0;
@@ -94,13 +101,18 @@ Width width_in(const Widths& widths, const std::string& kind, const Width& none 
 Width scaled(const CoverageRow& row, const Widths& widths) {
   if (row.steps.empty()) return row.parts;
   const Width scale = width_in(widths, row.steps, {1, 1});
-  const Width open = row.kind.empty() ? wider(row.parts, kNoise) : row.parts;
+  const Width open = row.served() ? row.parts : wider(row.parts, kNoise);
   return {open.down * scale.down, open.up * scale.up};
 }
 
 // Of a row's interval with these widths and scales.
 Width whole_of(const CoverageRow& row, const Widths& widths) {
-  const Width whole = joined(scaled(row, widths), width_in(widths, row.kind));
+  Width own = width_in(widths, row.kind);
+  for (const CoverageRow::Lean& lean : row.leans) {
+    const Width of = width_in(widths, lean.kind);
+    own = joined(own, {lean.share * of.down, lean.share * of.up});
+  }
+  const Width whole = joined(scaled(row, widths), own);
   return row.steps.empty() ? whole : wider(whole, kNoise);
 }
 
@@ -121,7 +133,7 @@ CoverageRows coverage_rows(const std::vector<EndToEndResult>& results) {
 
 namespace {
 
-// What weighs as one: a source, or its rows of a card where cards are left out.
+// What weighs as one group: a source or, where cards are left out, its rows of one card.
 std::string group_of(const CoverageRow& row) {
   const bool by_card = row.steps.empty() && !row.fold.empty() && row.fold != row.source;
   return by_card ? row.source + "|" + row.card : row.source;
@@ -150,7 +162,7 @@ std::map<std::string, CoverageRows> by_kind(const CoverageRows& rows) {
   return kinds;
 }
 
-// Several GPUs are never surer than one.
+// A forecast over several GPUs is never surer than one of a single GPU.
 void widen_over_gpus(Widths& widths) {
   const auto one = widths.find(std::string(kOneGpu));
   for (auto& [kind, width] : widths)
@@ -162,13 +174,15 @@ Widths scales_of(const CoverageRows& rows) {
   for (const auto& [kind, own] : by_kind(rows))
     if (own.front().kind.empty()) widths[kind] = fit_scale(own);
   widen_over_gpus(widths);
+  if (std::any_of(rows.begin(), rows.end(), [](const CoverageRow& row) { return row.served(); }))
+    widths[std::string(kServedSteps)] = fit_served_scale(rows);
   return widths;
 }
 
 // With parts of served loads as wide as their steps' scale makes them.
 CoverageRows with_scaled_parts(CoverageRows rows, const Widths& scales) {
   for (CoverageRow& row : rows)
-    if (!row.kind.empty()) row.parts = scaled(row, scales);
+    if (row.served()) row.parts = scaled(row, scales);
   return rows;
 }
 
@@ -182,6 +196,16 @@ Widths fit_widths(const CoverageRows& rows) {
   for (const auto& [kind, own] : by_kind(with_scaled_parts(rows, widths)))
     if (!own.front().kind.empty()) widths[kind] = fit_width(own);
   return widths;
+}
+
+FoldOf fold_for(const CoverageRows& rows) {
+  constexpr std::array<FoldOf, 3> kFolds = {[](const CoverageRow& row) { return row.left_out_with(); },
+                                            [](const CoverageRow& row) { return row.source; },
+                                            [](const CoverageRow& row) { return row.card; }};
+  for (const FoldOf fold_of : kFolds)
+    if (std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return fold_of(row) != fold_of(rows.front()); }))
+      return fold_of;
+  return nullptr;
 }
 
 Widths widths_of_runs(Widths widths) {
@@ -217,25 +241,19 @@ Width width_as_it_is(const CoverageRow& row, const Widths& widths) {
   return row.whole ? *row.whole : whole_of(row, widths);
 }
 
-// What rows of a kind are left out with: who measured them, or where that is one for all, the table or the card.
-using FoldOf = std::string (*)(const CoverageRow&);
-FoldOf fold_for(const CoverageRows& rows) {
-  constexpr std::array<FoldOf, 3> kFolds = {[](const CoverageRow& row) { return row.left_out_with(); },
-                                            [](const CoverageRow& row) { return row.source; },
-                                            [](const CoverageRow& row) { return row.card; }};
-  for (const FoldOf fold_of : kFolds)
-    if (std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return fold_of(row) != fold_of(rows.front()); }))
-      return fold_of;
-  return nullptr;
-}
-
 // Widths of a kind fitted to the rows that were not left out, by what was.
 struct LeftOutWidths {
   FoldOf fold_of = nullptr;
   std::map<std::string, Width> by_fold;
+  Width all;  // nobody left out
+  Width without(const CoverageRow& row) const {
+    const auto found = by_fold.find(fold_of(row));
+    return found == by_fold.end() ? all : found->second;
+  }
 };
 LeftOutWidths widths_without(const CoverageRows& rows) {
   LeftOutWidths widths;
+  widths.all = fit_kind(rows);
   widths.fold_of = fold_for(rows);
   if (!widths.fold_of) return widths;
   std::set<std::string> folds;
@@ -247,6 +265,14 @@ LeftOutWidths widths_without(const CoverageRows& rows) {
     widths.by_fold[fold] = fit_kind(others);
   }
   return widths;
+}
+
+// The kinds of width that a row's interval is made of, beside its steps' scale.
+std::vector<std::string> kinds_of(const CoverageRow& row) {
+  std::vector<std::string> kinds;
+  for (const CoverageRow::Lean& lean : row.leans) kinds.push_back(lean.kind);
+  if (kinds.empty() && !row.calibrates().empty()) kinds.push_back(row.calibrates());
+  return kinds;
 }
 
 }  // namespace
@@ -266,18 +292,22 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
   std::vector<CoverageLine> lines;
   for (const auto& [name, own] : tables) {
     CoverageLine line;
-    line.table = name.first, line.kind = name.second;
+    line.table = name.first, line.kind = own.front()->leans.empty() ? name.second : "first tokens and further ones";
     line.rows = static_cast<Count>(own.size());
     std::set<std::string> cards;
     for (const CoverageRow* row : own) cards.insert(row->card);
     line.cards = static_cast<Count>(cards.size());
     line.shipped = coverage_of(own, [&](const CoverageRow& row) { return width_as_it_is(row, shipped); });
-    const LeftOutWidths& without = fitted[line.kind];
-    line.others = without.fold_of != nullptr;
+    const std::vector<std::string> kinds = kinds_of(*own.front());
+    const auto judged = [&](const std::string& kind) {
+      const auto found = fitted.find(kind);
+      return found != fitted.end() && found->second.fold_of;
+    };
+    line.others = !kinds.empty() && std::all_of(kinds.begin(), kinds.end(), judged);
     if (line.others)
       line.left_out = coverage_of(own, [&](const CoverageRow& row) {
         Widths widths = scales;
-        widths[line.kind] = without.by_fold.at(without.fold_of(row));
+        for (const std::string& kind : kinds) widths[kind] = fitted[kind].without(row);
         widen_over_gpus(widths);
         return whole_of(row, widths);
       });
@@ -296,8 +326,9 @@ that others measured (InferenceX's are those of AIConfigurator's sample too, our
 of a kind, to its other tables or other cards; where a card or an architecture was left out of a training, to other cards or
 architectures. A dash where nothing is fitted, or there are no others. Sources weigh the same in a fit, those of fewer than 30 rows less.
 
-Steps of whole models reach as far as their kernels, host and exchanges leave open together, times a scale that is fitted; served loads
-have a width of their own beside their steps'. Queued loads are those whose requests spend most of the time to their first token waiting.
+Steps of whole models reach as far as their kernels, host and exchanges leave open together, times a scale that is fitted. Served loads
+have widths of their own beside their steps', of first tokens and of the tokens after them, means and medians apart; the time of a request
+and rates of requests are made of both, as far as either takes part in them. Queued loads are those whose requests spend most of the time to their first token waiting.
 Kernels at held-out shapes are forecast by the shipped weights, all others by smaller trainings without their source, GPU or
 architecture. Steps of Megatron's continuous tests and batches that ran in waves are left out. Host-bound rows are those whose
 launches take longer than their kernels.
@@ -306,7 +337,7 @@ launches take longer than their kernels.
 |---|---|---:|---:|---:|---:|---:|---:|
 )";
 
-// Tables of this many rows are counted in the summary.
+// Tables of at least this many rows are counted in the summary.
 constexpr Count kLargeTable = 100;
 constexpr double kFewest = 0.72, kMost = 0.88;
 

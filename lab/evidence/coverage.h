@@ -1,11 +1,12 @@
-// Whether 80 % intervals hold 80 %: what they hold of measured rows, table by table, and the widths that they should
-// have (src/constants/intervals.h), with each source left out of them in turn.
+// Whether 80 % intervals hold 80 % of measured rows, table by table, and the widths that they should have
+// (src/constants/intervals.h), each source left out in turn.
 #pragma once
 
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimate/width.h"
@@ -15,6 +16,9 @@
 namespace tilecast {
 
 inline constexpr double kIntervalShare = 0.8;
+// A group of fewer rows counts by its rows: a handful of odd runs is no tenth of all there is.
+inline constexpr double kFewRows = 30;
+inline constexpr std::string_view kServedSteps = "serving";  // the scale of served loads' steps
 
 struct CoverageRow {
   std::string kind;          // of width that it calibrates, by the name of its constants; empty: none
@@ -26,14 +30,22 @@ struct CoverageRow {
   double to_bound = std::numeric_limits<double>::infinity();  // log of forecast over bound: no end lies below it
   std::optional<Width> whole = {};  // as the forecast says it, where it is not its parts joined
   std::string steps = {};           // kind of run whose scale its parts have: "inference, one GPU"; empty: none
+  // Of served requests and rates: the widths of first tokens and of further ones, as far as it follows them.
+  struct Lean {
+    std::string kind;
+    double share = 0;
+  };
+  std::vector<Lean> leans = {};
 
+  bool served() const { return steps == kServedSteps; }
   const std::string& left_out_with() const { return fold.empty() ? source : fold; }
-  const std::string& calibrates() const { return kind.empty() ? steps : kind; }
+  // What it is fitted to; one that leans on several widths says nothing of any.
+  std::string calibrates() const { return !leans.empty() ? "" : kind.empty() ? steps : kind; }
 };
 using CoverageRows = std::vector<CoverageRow>;
 
-// Times of whole runs, and rates of serving. Without runs whose cache did not fit, which ran in waves, and without the
-// step times of Megatron's tests, which are of tiny models under a debugger's settings.
+// Times of whole runs, and rates of serving. Excluded are runs whose cache did not fit, which ran in waves, and the
+// step times of Megatron's tests, which are tiny models under a debugger's settings.
 CoverageRows coverage_rows(const std::vector<EndToEndResult>& results);
 
 using Widths = std::map<std::string, Width>;  // by kind; of steps of whole models, scales
@@ -43,6 +55,14 @@ using Widths = std::map<std::string, Width>;  // by kind; of steps of whole mode
 Width fit_width(const CoverageRows& rows, double share = kIntervalShare);
 // ... and the factor by which their parts do so, end by end: the quantile of errors over parts.
 Width fit_scale(const CoverageRows& rows, double share = kIntervalShare);
+// What rows of a kind are left out with: who measured them, or where that is one for all, the table or the card; null
+// where there are no others.
+using FoldOf = std::string (*)(const CoverageRow&);
+FoldOf fold_for(const CoverageRows& rows);
+// The scale of served loads' steps, the same at both ends: the one that gives the best intervals of first tokens and
+// further ones (by the interval score: width, and ten times what lies beyond) where their widths are fitted without
+// those who are judged. Served loads have a width beside their steps', so that a quantile does not tell the two apart.
+Width fit_served_scale(const CoverageRows& rows);
 // Of every kind in the rows. Steps' scales come first: parts of served loads are scaled by them.
 Widths fit_widths(const CoverageRows& rows);
 // As compiled in.

@@ -154,14 +154,54 @@ TEST(Coverage, AScaleNeverReachesNearerThanTheNoise) {
   EXPECT_NEAR(c.width, constants::kNoiseWidth, 1e-12);
 }
 
-// Steps that were measured elsewhere say how far their kernels' widths count in a served load.
-TEST(Coverage, ServedLoadsHaveTheirStepsScale) {
-  CoverageRows rows = steps(even("a", 1, {0.8, 0.8}));
-  CoverageRows served = even("b", 1, {0.8, 0.8});
-  for (CoverageRow& row : served) row.kind = "serving, a token", row.steps = "one GPU";
-  const Widths widths = fit_widths(together(rows, served));
-  EXPECT_NEAR(widths.at("one GPU").up, 0.5, 0.02);
-  EXPECT_LT(widths.at("serving, a token").up, 0.1) << "scaled parts are wide enough";
+CoverageRows served(CoverageRows rows, const char* kind = "serving, a token") {
+  for (CoverageRow& row : rows) row.kind = kind, row.steps = kServedSteps;
+  return rows;
+}
+
+// Where errors follow what the steps leave open, their scale holds them; where they do not, a width beside them does.
+TEST(Coverage, TheScaleOfServedStepsIsTheOneThatTellsWideFromNarrow) {
+  const CoverageRows follow = served(together(even("a", 1, {0.8, 0.8}), even("b", 0.25, {0.2, 0.2})));
+  const CoverageRows do_not = served(together(even("a", 0.5, {0.8, 0.8}), even("b", 0.5, {0.2, 0.2})));
+  const Widths following = fit_widths(follow), not_following = fit_widths(do_not);
+  EXPECT_NEAR(following.at("serving").up, 0.5, 0.051);
+  EXPECT_LT(following.at("serving, a token").up, 0.1) << "scaled parts are wide enough";
+  EXPECT_LT(not_following.at("serving").up, 0.15);
+  EXPECT_NEAR(not_following.at("serving, a token").up, 0.2, 0.03);
+  EXPECT_NEAR(coverage_of(follow, following).held, 0.8, 0.06);
+  EXPECT_NEAR(coverage_of(do_not, not_following).held, 0.8, 0.06);
+}
+
+// A request of which a quarter is its first token: 0.25 x 0.4 and 0.75 x 0.1 together.
+TEST(Coverage, RequestsHaveTheWidthsOfTheirTokens) {
+  EndToEndResult r;
+  r.label.source = "inferencex", r.kind = "queued serving, requests", r.quantity = "e2e median";
+  r.measured = r.forecast = r.low = r.high = r.parts_low = r.parts_high = 1;
+  r.of_first = 0.25, r.of_further = 0.75;
+  const CoverageRows rows = coverage_rows(std::vector<EndToEndResult>{r});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].calibrates(), "");
+  const Widths widths{{"queued serving, median first token", {0.4, 0.8}}, {"queued serving, median token", {0.1, 0.2}}};
+  EXPECT_NEAR(coverage_of(rows, widths).width, (std::hypot(0.1, 0.075) + std::hypot(0.2, 0.15)) / 2, 1e-12);
+  EXPECT_EQ(fit_widths(rows).count("queued serving, median token"), 0u) << "it says nothing of any of them";
+}
+
+// Those who took part in neither width are judged by all of them, the others by what is left without them.
+TEST(Coverage, RequestsAreJudgedWithoutTheirOwnTokens) {
+  CoverageRows rows =
+      together(served(even("a"), "serving, median first token"), served(even("b"), "serving, median first token"));
+  for (const char* source : {"a", "b"})
+    for (const CoverageRow& row : served(even(source), "serving, median token")) rows.push_back(row);
+  CoverageRow request = row("c", 0.1);
+  request.table = "c, throughput", request.steps = kServedSteps;
+  request.leans = {{"serving, median first token", 0.5}, {"serving, median token", 0.5}};
+  rows.push_back(request);
+  for (const CoverageLine& line : coverage_lines(rows, {}))
+    if (line.table == "c, throughput") {
+      EXPECT_TRUE(line.others);
+      EXPECT_EQ(line.kind, "first tokens and further ones");
+      EXPECT_GT(line.left_out.width, 0.05);
+    }
 }
 
 TEST(Coverage, OneLaboratorysTablesAreLeftOutTogether) {
@@ -201,12 +241,14 @@ TEST(Coverage, JudgedRunsAreKeptAndRead) {
   EndToEndResult r;
   r.label = {"silicon", "B200", "vllm", "a, b", "agg", "tp 8", 4, 1024, "inferencex"};
   r.quantity = "tpot", r.measured = 0.01, r.forecast = 0.02, r.low = 0.015, r.high = 0.03;
-  r.parts_low = 0.018, r.parts_high = 0.025, r.kind = "queued serving, a token", r.steps_kind = "inference, one GPU";
+  r.parts_low = 0.018, r.parts_high = 0.025, r.kind = "queued serving, a token", r.steps_kind = "serving";
+  r.of_first = 0.25, r.of_further = 0.75, r.label.measured_by = "somebody, on a machine";
   const TestFolder folder;
   const auto read = read_end_to_end_csv(folder.plain("runs.csv", end_to_end_csv({r})));
   ASSERT_TRUE(read) << read.error().line();
   ASSERT_EQ(read->size(), 1u);
   EXPECT_EQ(end_to_end_csv(*read), end_to_end_csv({r}));
+  EXPECT_EQ(read->front().label.measured_by, "somebody, on a machine");
   EXPECT_FALSE(read_end_to_end_csv(folder.plain("other.csv", "source,gpu\nx,y\n")));
   const std::string broken = end_to_end_csv({r});
   EXPECT_FALSE(read_end_to_end_csv(folder.plain("broken.csv", broken.substr(0, broken.find('\n')) + "\nx,y\n")));
@@ -214,12 +256,12 @@ TEST(Coverage, JudgedRunsAreKeptAndRead) {
 
 TEST(Coverage, EveryFittedKindIsAConstant) {
   const Widths shipped = shipped_widths();
-  for (const char* kind : {"host", "one GPU", "inference, several GPUs", "training, several GPUs",
-                           "serving, first token", "serving, a token", "serving, throughput", "serving, a request",
-                           "serving, median first token", "queued serving, first token", "queued serving, a token",
-                           "queued serving, a request", "queued serving, throughput", "another kernel, products",
-                           "another kernel, attention", "another kernel, streams", "another protocol, products",
-                           "another card, attention", "another architecture, streams"}) {
+  for (const char* kind :
+       {"host", "one GPU", "inference, several GPUs", "training, several GPUs", "serving", "serving, first token",
+        "serving, a token", "serving, median first token", "serving, median token", "queued serving, first token",
+        "queued serving, a token", "queued serving, median first token", "queued serving, median token",
+        "another kernel, products", "another kernel, attention", "another kernel, streams",
+        "another protocol, products", "another card, attention", "another architecture, streams"}) {
     ASSERT_TRUE(shipped.contains(kind)) << kind;
     EXPECT_GE(shipped.at(kind).down, 0) << kind;
     EXPECT_GE(shipped.at(kind).up, 0) << kind;

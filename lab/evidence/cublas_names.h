@@ -17,8 +17,8 @@ struct NvjetKernel {
 };
 std::optional<NvjetKernel> parse_nvjet(std::string_view name);
 
-// Parts of the sum, from the CTAs launched: whole clusters for every part. Zero where the grid is no multiple of them
-// (a persistent grid over more parts than SMs does not tell).
+// Parts of the sum, from the CTAs launched: whole clusters for every part. Zero where the grid is not a multiple of
+// them (a persistent grid over more parts than SMs does not tell).
 int observed_split(const NvjetKernel& kernel, const GemmProblem& problem, Count ctas);
 
 // Our choice with what the name tells put in its place; nothing where it does not tell all.

@@ -38,7 +38,7 @@ struct Forecast {
   RunKind kind = RunKind::inference;
 };
 
-// A step of many GPUs as one: passes are not told apart.
+// A step over many GPUs as a single figure: its passes are not told apart.
 Result<Forecast> forecast_spread(const EndToEndCase& one, const Run& run, Method method, const ModelSource* weights) {
   const OverGpus& spread = *one.spread;
   StepPricing with{method, weights, &shipped_comm_constants()};

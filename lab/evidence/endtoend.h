@@ -1,4 +1,4 @@
-// Whole models that somebody measured, as runs that can be forecast: what `tilecast endtoend` judges.
+// Whole models that somebody measured, as runs that can be forecast: what `tilecast-lab endtoend` judges.
 //
 // A case is one or several steps of a model (runs), and figures that were measured of them: each figure a weighted sum
 // of parts of those steps. Readers of tables make cases; judge_cases() forecasts them.
@@ -36,7 +36,7 @@ struct Figure {
   double tokens = 0;  // a throughput: so many tokens over the terms' time
 };
 
-// What launching one operator at a time and timing it adds.
+// What is added by launching one operator at a time and timing it.
 struct EagerTiming {
   Seconds floor;  // of the smallest kernels: the host's call takes longer than they do
   Seconds gap;    // of larger ones, on top of the kernel: events, and its start
@@ -54,7 +54,7 @@ struct OverGpus {
   Cluster cluster;
   Count micro_batch = 0;
   std::string links = std::string(kPlainSource);  // whose measurements of collectives are meant
-  Seconds per_step = {};  // what the host adds to a step of several ranks beside what it adds to one
+  Seconds per_step = {};  // what the host adds to a step of several ranks, beyond what it adds to a step of one
   LateRanks late = {};    // as in StepPricing
 };
 
@@ -64,7 +64,7 @@ struct EndToEndCase {
   std::vector<Figure> figures;
   std::optional<std::size_t> must_fit = {};  // the run whose memory says whether the case fits
   bool untimed_loss = false;                 // the forward pass of the loss was not timed
-  std::optional<HostCost> host = {};         // where others launch the engine's kernels than the engine does
+  std::optional<HostCost> host = {};         // where something other than the engine launches its kernels
   std::optional<HostPace> pace = {};         // ... or how fast the host was that launched PyTorch's operators
   std::optional<OverGpus> spread = {};       // several GPUs; `label.gpu` is the cluster's
 };
@@ -76,12 +76,12 @@ extern const SourceMapping kOwnModelsSource, kOwnStepsSource, kArgonneSource, kT
     kMosaicSource, kMegatronSource, kBridgeSource, kNemoSource, kNeusightModelsSource, kUltrascaleSource,
     kOwnTrainingSource, kMlperfTrainingSource;
 
-// Weights may be null for methods that need none. A case without a forecast (a card that has no fp8, say) is counted in
-// `without` where that is given, else it is an error that names the case.
+// Weights may be null for methods that need none. A case without a forecast (a card without fp8, say) is counted in
+// `without` where that is given; otherwise it is an error that names the case.
 Result<std::vector<EndToEndResult>> judge_cases(const std::vector<EndToEndCase>& cases, Method method,
                                                 const ModelSource* weights, LeftOutRows* without = nullptr);
 
-// Contexts to price in place of all `steps` steps from `first` on, each with the number of steps it stands for: the
+// Contexts to price instead of all `steps` steps from `first` on, each with the number of steps it stands for: the
 // trapezoid rule over five points, which misses the full sum by less than 0.5 % (endtoend_test).
 struct ContextPoint {
   Count context = 0;

@@ -54,12 +54,9 @@ Result<std::optional<OverGpus>> spread_of(const Gpu& gpu, Count gpus) {
 // The prompt's pass yields the first token; each other token is a decode step.
 Result<EndToEndCase> case_of(const TableRow& row) {
   if (row["metric"] != "e2e_latency") return left_out_row("another figure of the run: " + in_quotes(row["metric"]));
-  const auto gpu = row.gpu();
-  if (!gpu) return gpu.error();
-  const auto model = row.model();
-  if (!model) return model.error();
-  const auto format = row.format();
-  if (!format) return format.error();
+  const auto of = row.names();
+  if (!of) return of.error();
+  const Gpu& gpu = of->gpu;
   const auto engine_name = engine_name_of(kArgonneSource, row["engine"]);
   if (!engine_name) return engine_name.error();
   const EngineKind engine = *engine_from(*engine_name);
@@ -67,20 +64,20 @@ Result<EndToEndCase> case_of(const TableRow& row) {
   const Count gpus = row.count("num_gpus");
   if (batch < 1 || prompt < 1 || answer < 1 || gpus < 1 || gpus > 1000) return left_out_row("sizes not said");
   EndToEndCase one;
-  auto spread = spread_of(*gpu, gpus);
+  auto spread = spread_of(gpu, gpus);
   if (!spread) return std::move(spread).error();
   one.spread = *std::move(spread);
-  const auto spec = find_model(*model);
-  if (one.spread && gpu->architecture == Architecture::cdna3 && spec && spec->decoder)
+  const auto spec = find_model(of->model);
+  if (one.spread && gpu.architecture == Architecture::cdna3 && spec && spec->decoder)
     one.spread->per_step += rccl_per_step(spec->decoder->layer_count(), gpus);
-  const std::string detail = format->id == FormatId::bf16 ? "16-bit" : std::string(format->name);
-  one.label = {"argonne", gpu->name, *engine_name, row["model"], "generate", detail, batch, prompt};
+  const std::string detail = of->format.id == FormatId::bf16 ? "16-bit" : std::string(of->format.name);
+  one.label = {"argonne", gpu.name, *engine_name, row["model"], "generate", detail, batch, prompt};
   if (one.spread) one.label.detail += ", " + text_of(one.spread->layout);
   Figure total{"total", row.number("value"), {}};
   // vLLM takes the checkpoint's type, and AMD's attention of 2024 was far slower in bf16 than in fp16.
-  const bool half = gpu->vendor == Vendor::amd && format->id == FormatId::bf16 && spec && spec->dtype == "fp16";
+  const bool half = gpu.vendor == Vendor::amd && of->format.id == FormatId::bf16 && spec && spec->dtype == "fp16";
   const auto run_of_2024 = [&](Workload workload) {
-    auto run = run_of(*model, engine, half ? "fp16" : std::string(format->name), std::move(workload));
+    auto run = run_of(of->model, engine, half ? "fp16" : std::string(of->format.name), std::move(workload));
     if (run) run->engine.era = EngineEra::year_2024;
     return run;
   };

@@ -1,4 +1,4 @@
-// Our own measurements of whole models on an H200. The table has a line for every figure of a case.
+// Our own measurements of whole models on an H200. The table has one line per figure of a case.
 #include <array>
 #include <map>
 #include <tuple>
@@ -29,7 +29,7 @@ constexpr std::array<SourceColumn, 13> kColumns = {
 // Weights in fp32, products in bf16.
 constexpr std::array<NameRule, 1> kFormats = {{{"autocast_bf16", "bf16"}}};
 
-// What tells one measured case from another, in the table's order of columns.
+// What tells one measured case from another, in the order of the table's columns.
 struct Identity {
   std::string gpu, model, mode, engine, ops, attention, dtype;
   Count checkpoint = 0, batch = 0, length = 0;

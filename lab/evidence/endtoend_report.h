@@ -8,7 +8,7 @@
 
 namespace tilecast {
 
-// Everything that was judged, source by source; a source without results is left out.
+// Everything that was judged, source by source; a source without results is omitted.
 std::string end_to_end_report(const std::vector<EndToEndResult>& results);
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-// Pieces that the report of measured models is put together from.
+// The pieces that the report on measured models is made of.
 #pragma once
 
 #include <string>

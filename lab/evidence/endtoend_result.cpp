@@ -54,7 +54,7 @@ namespace {
 
 constexpr std::string_view kHeader =
     "source,gpu,engine,model,mode,detail,batch,length,quantity,measured,forecast,host_bound,fits,low,high,parts_low,"
-    "parts_high,kind,steps_kind,measured_by";
+    "parts_high,kind,steps_kind,measured_by,of_first,of_further";
 
 std::optional<EndToEndResult> result_of(const CsvReader& csv) {
   if (!csv.problem().empty()) return std::nullopt;
@@ -77,6 +77,11 @@ std::optional<EndToEndResult> result_of(const CsvReader& csv) {
   r.measured = numbers[0], r.forecast = numbers[1], r.host_bound = numbers[2] > 0, r.fits = numbers[3] > 0;
   r.low = numbers[4], r.high = numbers[5], r.parts_low = numbers[6], r.parts_high = numbers[7];
   for (std::string* text : {&r.kind, &r.steps_kind, &l.measured_by}) *text = csv[at++];
+  for (double* share : {&r.of_first, &r.of_further}) {
+    const auto value = to_double(csv[at++]);
+    if (!value) return std::nullopt;
+    *share = *value;
+  }
   return r;
 }
 
@@ -86,14 +91,14 @@ Result<std::vector<EndToEndResult>> read_end_to_end_csv(const std::string& path)
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
   if (join(csv->header(), ",") != kHeader)
-    return Error{path, "", "is no table of judged runs", "remove it, and it is made anew"};
+    return Error{path, "", "is not a table of judged runs", "remove it, and it is made again"};
   std::vector<EndToEndResult> results;
   while (true) {
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return results;
     auto r = result_of(*csv);
-    if (!r) return Error{csv->place(), "", "is no judged run", "remove the file, and it is made anew"};
+    if (!r) return Error{csv->place(), "", "is not a judged run", "remove the file, and it is made again"};
     results.push_back(*std::move(r));
   }
 }
@@ -106,9 +111,10 @@ std::string end_to_end_csv(const std::vector<EndToEndResult>& results) {
       append_csv(out, *text);
       out += ',';
     }
-    out += fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\",\"{}\",{}\n", l.batch,
-                       l.length, r.quantity, r.measured, r.forecast, r.host_bound, r.fits, r.low, r.high, r.parts_low,
-                       r.parts_high, r.kind, r.steps_kind, l.measured_by);
+    out +=
+        fmt::format("{},{},{},{:.9g},{:.9g},{:d},{:d},{:.9g},{:.9g},{:.9g},{:.9g},\"{}\",\"{}\",\"{}\",{:.6g},{:.6g}\n",
+                    l.batch, l.length, r.quantity, r.measured, r.forecast, r.host_bound, r.fits, r.low, r.high,
+                    r.parts_low, r.parts_high, r.kind, r.steps_kind, l.measured_by, r.of_first, r.of_further);
   }
   return out;
 }

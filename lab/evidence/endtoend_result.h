@@ -1,6 +1,5 @@
-// What became of a measured step of a whole model: its measured and its forecast figure, and what it is called by.
-//
-// Apart from the cases (endtoend.h), so that reports need to know nothing of models and engines.
+// A measured step of a whole model once judged: its measured and forecast figures, and its labels.
+// Separate from the cases (endtoend.h), so that reports need to know nothing about models and engines.
 #pragma once
 
 #include <cmath>
@@ -36,7 +35,9 @@ struct EndToEndResult {
   double low = 0, high = 0;              // 80 % interval; none where both are 0
   double parts_low = 0, parts_high = 0;  // ... without what whole runs are off by beside their parts
   std::string kind;                      // whose width of whole runs it has: "inference, one GPU", "host"
-  std::string steps_kind = {};           // of served loads: the kind of run that their steps are
+  std::string steps_kind = {};           // of served loads: whose scale their parts have
+  // Of served loads: how far the figure follows what first tokens and the tokens after them are off by.
+  double of_first = 0, of_further = 0;
   bool host_bound = false;  // launches take longer than kernels, so say both the forecast and the measured row's tags
   bool fits = true;         // the cache and the weights together; else requests ran in waves
   std::vector<std::pair<std::string, double>> others = {};  // other methods' forecasts of the same row
@@ -67,7 +68,7 @@ std::vector<double> ratios_of(const std::vector<EndToEndResult>& results, const 
 std::vector<EndToEndResult> row_counts(const std::string& source, Count judged,
                                        const std::map<std::string, Count>& left_out);
 
-// One line a result, for programs.
+// One line per result, for programs.
 std::string end_to_end_csv(const std::vector<EndToEndResult>& results);
 Result<std::vector<EndToEndResult>> read_end_to_end_csv(const std::string& path);
 std::string end_to_end_json(const std::vector<EndToEndResult>& results);

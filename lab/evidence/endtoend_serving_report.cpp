@@ -34,7 +34,7 @@ std::string llmservingsim_report(const Results& all) {
          table.markdown();
 }
 
-// A mean of ten seconds and more is a whole queue's way through the engine: asked apart.
+// A mean of ten seconds or more is the time of a whole queue in the engine, so it is reported apart.
 std::string quantity_of(const EndToEndResult& r) {
   return r.quantity == "ttft" ? r.measured < 10 ? "ttft, under 10 s" : "ttft, 10 s and more" : r.quantity;
 }

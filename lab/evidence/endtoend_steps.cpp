@@ -56,7 +56,7 @@ const std::set<std::string>& chosen_on() {
   return names;
 }
 
-// Of models that the library has in another size, or not at all.
+// For models that the library has in another size, or not at all.
 constexpr std::string_view kBart = R"({"architectures": ["BartForConditionalGeneration"], "model_type": "bart",
   "d_model": 1024, "encoder_layers": 12, "decoder_layers": 12, "encoder_attention_heads": 16,
   "decoder_attention_heads": 16, "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096, "vocab_size": 50265,
@@ -91,7 +91,7 @@ Result<ModelSpec> spec_of(const std::string& name, const std::string& ours) {
 
 bool trains(const TableRow& row) { return row["mode"] == "train"; }
 bool has_source(const std::string& model) { return model.starts_with("t5") || model.starts_with("bart"); }
-// While a stream is captured transformers hands these a mask that it leaves out otherwise.
+// While a stream is captured, transformers hands these a mask that it otherwise omits.
 bool is_masked(const TableRow& row) { return row["note"].find("explicit mask") != std::string::npos; }
 
 Workload workload_of(const TableRow& row) {

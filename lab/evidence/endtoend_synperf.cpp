@@ -86,7 +86,7 @@ Result<RunsByName> sglang_runs(const std::string& path, const std::string& text)
     if (line.empty()) continue;
     const auto json = parse_json_object(line, path, "one run a line");
     if (!json || !json->contains("run_name") || !(*json)["run_name"].is_string())
-      return Error{path, "", "has a line that is no run",
+      return Error{path, "", "has a line that is not a run",
                    "every line is an object with run_name, as SGLang's bench_one_batch writes it"};
     Repeats& own = runs[(*json)["run_name"].get<std::string>()];
     own.prefill.push_back(number_or_zero(*json, "prefill_latency"));

@@ -23,6 +23,16 @@ const std::string& TableRow::named(ColumnRole role) const {
   return kNone;
 }
 
+Result<RowNames> TableRow::names() const {
+  auto card = gpu();
+  if (!card) return std::move(card).error();
+  auto name = model();
+  if (!name) return std::move(name).error();
+  auto type = format();
+  if (!type) return std::move(type).error();
+  return RowNames{*std::move(card), *std::move(name), *std::move(type)};
+}
+
 Result<TableRows> read_table(const SourceMapping& source, const std::string& path) {
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();

@@ -19,6 +19,13 @@ inline Count count_in(const std::string& text) {
   return value > -1e15 && value < 1e15 ? static_cast<Count>(value) : 0;
 }
 
+// What a row's run was of, in our words.
+struct RowNames {
+  Gpu gpu;
+  std::string model;
+  Format format;
+};
+
 class TableRow {
  public:
   TableRow(const SourceMapping& source, std::map<std::string, std::string> fields, std::string place)
@@ -29,10 +36,11 @@ class TableRow {
   Count count(const std::string& column) const { return count_in(fields_.at(column)); }
   const std::string& place() const { return place_; }
 
-  // What the row's names mean by its source's mapping, told by the columns' roles; an error is why the row is left out.
+  // What the row's names mean under its source's mapping, by the columns' roles; an error says why the row is left out.
   Result<Gpu> gpu() const { return gpu_of(*source_, named(ColumnRole::gpu)); }
   Result<std::string> model() const { return model_name_of(*source_, named(ColumnRole::model)); }
   Result<Format> format() const { return format_of(*source_, named(ColumnRole::format)); }
+  Result<RowNames> names() const;  // all three, or why the first that is unknown leaves the row out
 
  private:
   const std::string& named(ColumnRole role) const;
@@ -47,21 +55,21 @@ std::map<std::string, std::string> notes_of(const std::string& text);
 
 struct TableRows {
   std::vector<TableRow> rows;
-  LeftOutRows left_out;  // lines that are no row: fields missing, a stray quote
+  LeftOutRows left_out;  // lines that are not rows: fields missing, a stray quote
 };
 // Every usable row with the columns that the source declares; an error names a missing one.
 Result<TableRows> read_table(const SourceMapping& source, const std::string& path);
 
 inline const std::string kNoForecast = "no forecast: ";  // begins the reason of cases that a method cannot judge
 
-// What became of a table: cases, the number of its rows that they are made of, and the other rows by why.
+// What became of a table: the cases, how many rows they are made of, and why the other rows were left out.
 template <class Case>
 struct ReadCases {
   std::vector<Case> cases = {};
   Count rows = 0;
   LeftOutRows left_out = {};
 
-  // One more case of so many rows, or so many rows less: an error's problem is the reason.
+  // Adds a case made of this many rows, or leaves them out: an error's problem is the reason.
   void add(Result<Case> made, Count of_rows = 1) {
     if (!made) return leave_out(left_out, made.error().problem, of_rows);
     cases.push_back(*std::move(made));
@@ -69,7 +77,7 @@ struct ReadCases {
   }
 };
 
-// The loop of readers whose cases are rows.
+// The loop for readers that make one case of each row.
 template <class Case>
 Result<ReadCases<Case>> read_cases(const SourceMapping& source, const std::string& path,
                                    const std::function<Result<Case>(const TableRow&)>& case_of) {

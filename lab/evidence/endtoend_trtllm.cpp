@@ -31,13 +31,9 @@ Result<RunAsked> run_asked(const TableRow& row) {
   if (row["metric"] != "ttft" && !row["notes"].starts_with("static batch"))
     return left_out_row("neither a static batch nor the first token of one request");
   if (row.number("value") <= 0) return left_out_row("no figure");
-  const auto gpu = row.gpu();
-  if (!gpu) return gpu.error();
-  const auto model = row.model();
-  if (!model) return model.error();
-  const auto format = row.format();
-  if (!format) return format.error();
-  return RunAsked{*gpu, *model, std::string(format->name)};
+  const auto of = row.names();
+  if (!of) return of.error();
+  return RunAsked{of->gpu, of->model, std::string(of->format.name)};
 }
 
 // gptSessionBenchmark is C++ around one engine: no server looks at each request between two steps, as in Argonne's

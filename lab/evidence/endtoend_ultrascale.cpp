@@ -119,7 +119,7 @@ Result<EndToEndCase> case_of(const TableRow& row) {
     one.figures.push_back(std::move(throughput));
     one.figures.push_back({"memory", row.number("peak_memory_gb") * 1e9, {{0, 1, Part::first_reserved}}});
   } else {
-    one.figures.push_back({"failed", 1, {{0, 1, Part::memory}}});  // only whether it is said to fit is of interest
+    one.figures.push_back({"failed", 1, {{0, 1, Part::memory}}});  // what counts is whether the forecast fits
   }
   one.spread = OverGpus{*layout, *std::move(cluster), micro};
   one.spread->late = {microseconds(kLateBetweenStages), microseconds(kLateAcrossNodes), {}};

@@ -39,7 +39,7 @@ std::string kind_of(const KernelError& e) {
                                           : "";
 }
 
-// What is left out of a width that judges a row: rows that err as it does.
+// What a width that judges a row must leave out: rows that err as this one does.
 std::string fold_of(const KernelError& e) {
   if (e.unseen == Unseen::source || e.unseen == Unseen::shape) return e.source;
   const Gpu* gpu = built_in_gpu(e.gpu);
@@ -121,14 +121,14 @@ Result<KernelErrors> read_kernel_errors(const std::string& path) {
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
   if (csv->header().size() != kColumns)
-    return Error{path, "", "is no table of kernels' errors", "remove it, and it is made anew"};
+    return Error{path, "", "is not a table of kernels' errors", "remove it, and it is made again"};
   KernelErrors errors;
   while (true) {
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return errors;
     const auto e = error_of(*csv);
-    if (!e) return Error{csv->place(), "", "is no kernel's error", "remove the file, and it is made anew"};
+    if (!e) return Error{csv->place(), "", "is not a kernel's error", "remove the file, and it is made again"};
     errors.push_back(*e);
   }
 }

@@ -1,5 +1,5 @@
-// Learned forecasts of measured kernels beside what was left out of the training behind them: what intervals of
-// kernels are fitted to and judged by. Trainings take minutes, so their errors can be kept as a file.
+// Learned forecasts of measured kernels, with what was left out of the training behind them: what kernels' intervals
+// are fitted to and judged by. Trainings take minutes, so their errors can be kept in a file.
 #pragma once
 
 #include <array>

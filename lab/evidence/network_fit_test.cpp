@@ -109,7 +109,7 @@ TEST(NetworkRows, ReadTheTable) {
   EXPECT_EQ(read->left_out.at("within nodes of NVLink pairs, which no description says"), 1);
   EXPECT_EQ(read->left_out.at("unknown collective 'gather_all'"), 1);
   folder.gzip(place, head + "xxrjun-17-node,2,8,alltoall,-1,1400,22,,\n");
-  EXPECT_THAT(read_network_rows(folder.file("")).error().line(), HasSubstr("is no positive number: '-1'"));
+  EXPECT_THAT(read_network_rows(folder.file("")).error().line(), HasSubstr("is not a positive number: '-1'"));
 }
 
 // On what is shipped: no measured row beats its bound, and networks seen are within 10 % at sizes held out.

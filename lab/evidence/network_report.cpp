@@ -45,7 +45,7 @@ struct NetworkLine {
   }
 };
 
-// Means over calls: a dense sweep does not outvote the rest.
+// Means over calls, so that a dense sweep does not outvote the rest.
 struct MeanOfCalls {
   double sum = 0;
   int count = 0;

@@ -1,5 +1,5 @@
-// Norms of images in training by PyTorch's own kernels (16 bits, channels first) beside what recorded programs price
-// them at: data/measurements/h200_norms.csv.gz.
+// Norms of images in training by PyTorch's own kernels (16 bits, channels first) beside the forecasts that recorded
+// programs make of them: data/measurements/h200_norms.csv.gz.
 #pragma once
 
 #include "lab/evidence/convolutions.h"

@@ -1,5 +1,5 @@
-// Plans beside what NVIDIA measured: for each card, model and length of TensorRT-LLM's performance overview the best
-// throughput that `plan serve` finds on as many GPUs, and which card is best by either.
+// Plans beside NVIDIA's measurements: for each card, model and length in TensorRT-LLM's performance overview, the
+// best throughput that `plan serve` finds on as many GPUs, and which card is best by either.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace tilecast {
 struct CardRow {
   std::string model, gpu, dtype, layout;  // layout as the table has it: "DEP4", "TP2"
   Count gpus = 1, input = 0, output = 0;
-  double measured = 0;          // tokens of answers a second and GPU
-  std::optional<double> price;  // dollars an hour and GPU
+  double measured = 0;          // output tokens per second and GPU
+  std::optional<double> price;  // dollars per hour and GPU
   struct Planned {
     double throughput = 0;  // as above
     std::string layout;
@@ -25,11 +25,12 @@ struct CardRow {
     bool seen = false;
   };
   std::optional<Planned> planned;
-  std::string why_not;  // where there is none
+  std::string why_not;  // ... if there is none
 };
 
 // The rows of the five models that the overview's releases 1.0 and 1.1 have, the best of each card and length; of all
-// lengths, or of two that stand for short and long prompts (all take an hour of one core). `plan_cards` fills in the plans.
+// lengths, or of two that stand for short and long prompts (all take an hour of one core). `plan_cards` fills in the
+// plans.
 Result<std::vector<CardRow>> card_rows(const std::string& table, bool all_lengths = false);
 void plan_cards(std::vector<CardRow>& rows, const ModelSource& weights);
 

@@ -24,8 +24,8 @@ struct PowerRow {
   std::string data;    // normal, zeros, constant, bits: what is multiplied, which the forecast does not know
   Figures measured, forecast;
 };
-// What the first replay of a graph after a pause takes beyond its kernels, whatever they are: a part of every burst's
-// time, and of the launches in it each has its share.
+// What the first replay of a graph after a pause takes beyond its kernels, whatever these are: part of every burst's
+// time, shared equally by the launches in it.
 struct BurstStart {
   double seconds = 0;  // the middle of what bursts take more than windows of the same kernel
   Count kernels = 0;   // it was read off: all but products of bf16 and fp8, which are left to judge by
@@ -39,7 +39,7 @@ struct PowerRows {
 };
 Result<PowerRows> judge_power(const std::string& path, const std::string& gpu, const ModelSource& weights);
 
-// Mean error and bias of one figure; rows that do not have it are not counted.
+// Mean error and bias of one figure; rows without it do not count.
 struct FigureErrors {
   Count rows = 0;
   double mean = 0, bias = 0;

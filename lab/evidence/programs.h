@@ -1,5 +1,5 @@
-// Recorded PyTorch programs beside their measured steps: data/programs, data/measurements/h200_programs.csv and its
-// kernels.
+// Recorded PyTorch programs, forecast beside their measured steps: data/programs, data/measurements/h200_programs.csv
+// and its kernels.
 #pragma once
 
 #include <string>

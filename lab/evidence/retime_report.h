@@ -1,4 +1,4 @@
-// Recordings of one program at several batches and lengths: the kernels of each forecast from those of every other, as
+// Recordings of one program at several batch sizes and lengths: the kernels of each, forecast from every other, as
 // `tilecast retime` does between cards. data/measurements/traces/h200_programs.
 #pragma once
 

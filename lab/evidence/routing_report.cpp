@@ -22,7 +22,7 @@ Result<Results> judged_under(std::vector<ServingCase> cases, const std::string& 
   const auto routing = routing_from(law);
   if (!routing) return routing.error();
   for (ServingCase& one : cases) one.deployment.engine.routing = *routing;
-  LeftOutRows without;  // a kernel that the law has no forecast for
+  LeftOutRows without;  // kernels for which the law has no forecast
   auto results = judge_serving(cases, method, weights, &without);
   if (!results) return std::move(results).error();
   for (EndToEndResult& r : *results) r.label.detail = law;

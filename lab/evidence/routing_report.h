@@ -1,4 +1,4 @@
-// Laws by which tokens spread over experts, beside the times of served models that have experts.
+// Laws by which tokens spread over experts, judged by the times of served models with experts.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace tilecast {
 struct RoutingChoice {
   // Laws as `--routing` takes them. The second visits about as many experts as random choices would.
   std::vector<std::string> laws = {"uniform", "power:0.6", "power:1.2"};
-  // Requests in flight. With fewer every law visits about as many experts, with more all of them are visited.
+  // Requests in flight. With fewer, every law visits about as many experts; with more, all of them are visited.
   Count least = 16, most = 64;
-  Count every = 1;  // of the cases that are left only one in so many, to save time
+  Count every = 1;  // judge only every Nth of the remaining cases, to save time
 };
 
 // Models with experts on one engine, prompts and answers together, within the loads asked for.

@@ -29,7 +29,7 @@ std::string key_of(const DeploymentOptions& o) {
 
 namespace {
 
-// Deployments of the same model, engine, format and ranks share step times.
+// Deployments with the same model, engine, format and ranks share step times.
 class Tables {
  public:
   Tables(Method method, const ModelSource* weights) : method_(method), weights_(weights) {}
@@ -92,13 +92,21 @@ std::map<std::string, double> figures_of(const ServingMetrics& m) {
           {"peak", static_cast<double>(m.peak_tokens)}};
 }
 
+// Of requests and rates: those of the medians of first tokens and of the tokens after them.
 std::string kind_of(std::string_view figure, bool queued) {
   return fmt::format("{}serving, {}", queued ? "queued " : "",
-                     figure == "ttft median" && !queued ? "median first token"
-                     : figure.starts_with("ttft") ? "first token"
-                     : figure.starts_with("tpot") ? "a token"
-                     : figure.starts_with("e2e")  ? "a request"
-                                                  : "throughput");
+                     figure == "ttft median"   ? "median first token"
+                     : figure == "ttft"        ? "first token"
+                     : figure == "tpot median" ? "median token"
+                     : figure == "tpot"        ? "a token"
+                                               : "requests");
+}
+
+RequestShares shares_of(std::string_view figure, const JudgedRun& run) {
+  if (figure.starts_with("ttft")) return {1, 0};
+  if (figure.starts_with("tpot")) return {0, 1};
+  if (figure.starts_with("e2e")) return shares_of_request(run.middle.ttft.median, run.middle.e2el.median);
+  return shares_of_rate(run.ends, run.middle);
 }
 
 }  // namespace
@@ -137,7 +145,9 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
       EndToEndResult& r = results.emplace_back();
       r.label = one.label, r.quantity = figure, r.measured = measured, r.forecast = forecast.at(figure);
       if (figure == "peak") continue;  // of tokens in flight: no interval is given
-      r.kind = kind_of(figure, run->ends.queued), r.steps_kind = name_of(run->ends.steps);
+      r.kind = kind_of(figure, run->ends.queued), r.steps_kind = "serving";
+      const RequestShares shares = shares_of(figure, *run);
+      r.of_first = shares.first, r.of_further = shares.further;
       std::tie(r.low, r.high) = std::minmax({ends[0].at(figure), r.forecast, ends[1].at(figure)});
       std::tie(r.parts_low, r.parts_high) = std::minmax({ends[2].at(figure), r.forecast, ends[3].at(figure)});
     }
@@ -169,12 +179,8 @@ struct RecordedRun {
 };
 
 Status add_row(const TableRow& row, std::map<std::string, RecordedRun>& runs) {
-  const auto gpu = row.gpu();
-  if (!gpu) return gpu.error();
-  const auto model = row.model();
-  if (!model) return model.error();
-  const auto format = row.format();
-  if (!format) return format.error();
+  const auto of = row.names();
+  if (!of) return of.error();
   if (const auto engine = engine_name_of(kLlmservingsimSource, row["engine"]); !engine) return engine.error();
   const std::string& notes = row["notes"];
   const auto arrival = named_number(notes, "arrival_s="), delay = named_number(notes, "sched_delay_ms=");
@@ -182,8 +188,8 @@ Status add_row(const TableRow& row, std::map<std::string, RecordedRun>& runs) {
   if (!notes.starts_with("bench-") || !arrival || !delay ||
       std::from_chars(notes.data() + 6, notes.data() + notes.size(), id).ec != std::errc())
     return left_out_row("notes are not 'bench-N;arrival_s=...;sched_delay_ms=...'");
-  RecordedRun& run = runs[gpu->name + "|" + *model + "|" + std::string(format->name)];
-  run.gpu = *gpu, run.model = *model, run.format = format->name;
+  RecordedRun& run = runs[of->gpu.name + "|" + of->model + "|" + std::string(of->format.name)];
+  run.gpu = of->gpu, run.model = of->model, run.format = of->format.name;
   RequestRecord& r = run.records[id];
   r.input = row.count("isl"), r.output = row.count("osl");
   r.sent = seconds(*arrival), r.scheduled = seconds(*arrival + *delay * 1e-3);

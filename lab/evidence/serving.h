@@ -1,5 +1,5 @@
-// Serving runs that somebody measured, as deployments and requests that can be simulated: what `tilecast endtoend`
-// judges beside single steps.
+// Serving runs that somebody measured, as deployments and requests that can be simulated: what `tilecast-lab
+// endtoend` judges besides single steps.
 #pragma once
 
 #include <map>
@@ -43,8 +43,8 @@ struct ServedOn {
 };
 Result<ServedOn> served_on(const SourceMapping& source, const TableRow& row, const std::string& engine_column);
 
-// One result for each figure measured. Cases whose deployments differ in their limits alone share step times. A case
-// without a forecast is counted in `without` where that is given, else it is an error.
+// One result per measured figure. Cases whose deployments differ only in their limits share step times. A case
+// without a forecast is counted in `without` where that is given; otherwise it is an error.
 Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>& cases, Method method,
                                                   const ModelSource* weights, LeftOutRows* without = nullptr);
 

@@ -1,4 +1,5 @@
-// A static batch that generates, as a case's runs: one prefill, and decode steps over the contexts that stand for all.
+// A static batch that generates, as a case's runs: one prefill, and decode steps at contexts that stand for all the
+// steps.
 #pragma once
 
 #include <functional>

@@ -38,7 +38,7 @@ void draw_key(Svg& svg, double x, double y, const std::vector<Key>& keys) {
 // --- configurations
 
 constexpr double kSide = 330, kLeft = 70, kTop = 96, kBetweenPanels = 80;
-constexpr double kWidest = 4;  // slower ones are left out: a search would not look at them twice
+constexpr double kWidest = 4;  // slower ones are omitted: no search would look at them twice
 constexpr std::array<Key, 3> kMarks = {{{colour::kOrange, "SGLang's default"},
                                         {colour::kInk, "vLLM's default"},
                                         {colour::kGreen, "our pick, nothing measured"}}};
@@ -143,7 +143,7 @@ Result<std::vector<StepTime>> read_steps(const std::string& path) {
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return steps;
-    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "mend the line, or leave it out"};
+    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "fix the line, or remove it"};
     std::array<double, 3> ms{};
     for (std::size_t i = 0; i < ms.size(); ++i) {
       const auto number = to_double((*csv)[at[3 + i]]);

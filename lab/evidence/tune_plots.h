@@ -8,7 +8,7 @@
 
 namespace tilecast {
 
-// Forecast against measured time of every configuration of a fused MoE, one panel a shape; the engines' defaults and
+// Forecast against measured time of every configuration of a fused MoE, one panel per shape; the engines' defaults and
 // our pick are marked.
 Result<std::string> configuration_plot(const std::vector<const TunedShape*>& shapes, const Gpu& gpu);
 

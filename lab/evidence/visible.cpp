@@ -95,7 +95,8 @@ std::string visible_csv(const VisibleFigures& figures) {
 Result<VisibleFigures> read_visible(const std::string& path) {
   auto csv = CsvReader::open(path);
   if (!csv) return std::move(csv).error();
-  if (csv->header().size() != kColumns) return Error{path, "", "is no table of figures", "`make accuracy` writes it"};
+  if (csv->header().size() != kColumns)
+    return Error{path, "", "is not a table of figures", "`make accuracy` writes it"};
   VisibleFigures figures;
   while (true) {
     const auto more = csv->next();
@@ -109,7 +110,7 @@ Result<VisibleFigures> read_visible(const std::string& path) {
       fine = number.has_value();
       if (fine) numbers[i] = *number;
     }
-    if (!fine) return Error{csv->place(), "", "is no figure", "`make accuracy` writes the file"};
+    if (!fine) return Error{csv->place(), "", "is not a figure", "`make accuracy` writes the file"};
     VisibleFigure f;
     std::string* const words[] = {&f.kind, &f.left_out, &f.source, &f.what, &f.form, &f.gpu};
     for (std::size_t i = 0; i < std::size(words); ++i) *words[i] = (*csv)[i];

@@ -1,5 +1,5 @@
-// Figures of the accuracy run in small: errors of kernels by family, format and card, of whole runs by quantity and
-// card. Kept as a file, so that pages that quote them need no second run.
+// The figures of an accuracy run in brief: errors of kernels by family, format and card, and of whole runs by
+// quantity and card. Kept in a file, so that pages can quote them without another run.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,9 @@
 // Fits CommConstants to measured rows, and forecasts rows with each GPU left out.
 //
 // Curves are least squares in log2 of time, straight between whole numbers of v, with a small charge on bends; between
-// rounds, each machine's two scales move by the mean of what is left at its short and at its long messages. What a
-// machine then still departs from the curve is kept as a curve of its own, shrunk toward none. All of it is linear
-// algebra of thirty unknowns: a second for everything.
+// rounds, each machine's two scales move by the mean of what is left at its short and at its long messages. Whatever
+// still sets a machine apart from the curve is kept as a curve of its own, shrunk toward zero. All of this is linear
+// algebra in thirty unknowns and takes a second.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace tilecast {
 
-// From rows that are neither held out nor apart.
+// From rows that are neither held out nor kept apart.
 CommConstants fit_collectives(const std::vector<CollectiveRow>& rows);
 
 struct CollectiveOutcome {

@@ -25,7 +25,7 @@ double moved_value(const Tunable& constant, double value, double step) {
   return constant.value <= 1 ? std::min(moved, 1.0) : std::max(moved, 1.0);
 }
 
-// Whether a constant can touch a row, as far as names tell: forecasting the others again would be in vain.
+// Whether a constant can affect a row, as far as names tell; forecasting the other rows again would be wasted.
 bool may_touch(const Tunable& constant, const Measurement& row, const Gpu& gpu) {
   const std::string_view family = family_of(row.kernel.shape);
   const bool attention = family.find("attention") != std::string_view::npos || family.starts_with("mla");
@@ -150,7 +150,7 @@ class Descent {
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (weights_[i] > 0 && may_touch(*fitted.constant, *rows_[i], *cards_.of_row(i))) chosen.push_back(i);
-    // A value at its limit moves one way only.
+    // A value at its limit can move only one way.
     const double raised = moved_value(*fitted.constant, fitted.value, step);
     const double lowered = moved_value(*fitted.constant, fitted.value, -step);
     const double first = raised != fitted.value ? raised : lowered, second = first == raised ? lowered : raised;
@@ -175,7 +175,7 @@ class Descent {
     return losses;
   }
 
-  // Rows that the first step left where they were are not asked about the second.
+  // Rows that the first step left unchanged are not forecast for the second.
   void keep_touched(std::vector<std::size_t>& chosen, std::vector<double>& losses) const {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < chosen.size(); ++i) {

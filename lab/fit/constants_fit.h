@@ -1,9 +1,8 @@
 // The tunable constants of kernel and estimate physics, refitted to measured rows.
-//
-// Coordinate descent over logarithms: each constant in turn is moved up and down by a step, and stays where the loss is
-// least; steps shrink from pass to pass. The loss is the mean |log(measured / analytic forecast)| of a family on a GPU,
-// averaged over the GPUs of the family, then over families. Nothing is drawn at random: the same rows and settings give
-// the same constants, whatever the number of threads and wherever a fit was broken off.
+// Coordinate descent over logarithms: each constant in turn is moved up and down by one step and stays where the loss
+// is least; steps shrink from pass to pass. The loss is the mean |log(measured / analytic forecast)| of a family on a
+// GPU, averaged over the GPUs of the family, then over families. Nothing is drawn at random: the same rows and settings
+// give the same constants, whatever the number of threads and wherever a fit was interrupted.
 #pragma once
 
 #include <functional>
@@ -50,7 +49,7 @@ struct ConstantsFitOptions {
 // The shipped constants, nothing fitted.
 ConstantsFit shipped_constants();
 
-// Goes on from `start`. Rows must have built-in GPUs and no traps among them.
+// Continues from `start`. Rows must be of built-in GPUs, without known traps.
 Result<ConstantsFit> fit_constants(std::span<const Measurement* const> rows, const ConstantsFit& start,
                                    const ConstantsFitOptions& options);
 

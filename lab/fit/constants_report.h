@@ -1,4 +1,4 @@
-// What refitting the constants without a card changes: the page docs/accuracy/constants.md.
+// What changes when the constants are refitted without a card: the page docs/accuracy/constants.md.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace tilecast {
 
-// Mean error of a family on the cards left out, in the mean over cards.
+// Mean error of a family on each card left out, averaged over those cards.
 struct LeftOutErrors {
   Count rows = 0;
   double shipped = 0, with = 0, without = 0;  // constants as shipped, refitted to all rows, refitted without the card
@@ -23,7 +23,7 @@ struct LeftOutFit {
   FamilyErrors learned;  // by family and format, of trainings without the card; empty: none were asked for
 };
 
-// Errors of the rows left out by any forecaster, under the three sets of constants; negative ones are passed over.
+// Errors of the rows left out by any forecaster, under the three sets of constants; negative ones are skipped.
 using ErrorsUnder = std::function<std::vector<double>(const TunedConstants&)>;
 using Label = std::function<std::string(const Measurement&)>;
 FamilyErrors left_out_errors(std::span<const Measurement* const> rows, const ConstantsFit& with,
@@ -33,12 +33,12 @@ FamilyErrors left_out_errors(std::span<const Measurement* const> rows, const Con
 std::string left_out_table(const FamilyErrors& families, bool markdown);
 
 struct ConstantsReport {
-  Count sample = 0, rows = 0;  // rows of a stratum, and in all
-  Count learned_sample = 0;    // rows of a stratum that trainings without a card had; zero: none
+  Count sample = 0, rows = 0;  // rows per stratum, and in all
+  Count learned_sample = 0;    // rows per stratum in trainings without a card; zero: no trainings
   int passes = 0;
   ConstantsFit with;  // fitted to all rows
   std::vector<LeftOutFit> fits;
-  std::vector<std::string> of_families = {};  // whose rows alone were taken; empty: all
+  std::vector<std::string> of_families = {};  // the only families whose rows were used; empty: all
 };
 std::string constants_page(const ConstantsReport& report);
 

@@ -12,7 +12,7 @@ constexpr std::string_view kFirstLine = "tilecast fit 1";
 std::string key_of(const Tunable& c) { return fmt::format("{}|{}|{}", c.name, c.of, c.cards); }
 
 Error bad_state(const std::string& problem) {
-  return Error{"", "state", problem, "remove the file to begin anew, or name another"};
+  return Error{"", "state", problem, "remove the file to start again, or name another"};
 }
 
 // The number after `word`.
@@ -20,7 +20,7 @@ Result<double> value_of(std::string_view line, std::string_view word) {
   if (!line.starts_with(word) || line.size() <= word.size() + 1)
     return bad_state(fmt::format("has no line '{}'", word));
   const auto value = number_between(line.substr(word.size() + 1), -1e18, 1e18);
-  if (!value) return bad_state(fmt::format("'{}' is no number", line.substr(word.size() + 1)));
+  if (!value) return bad_state(fmt::format("'{}' is not a number", line.substr(word.size() + 1)));
   return *value;
 }
 
@@ -39,8 +39,8 @@ Result<ConstantsFit> state_from(std::string_view text, std::string_view about) {
   ConstantsFit fit = shipped_constants();
   constexpr std::size_t kHead = 5;
   if (lines.size() < kHead + fit.constants.size() || lines[0] != kFirstLine)
-    return bad_state("is no state of a fit of these constants");
-  if (lines[1] != fmt::format("about {}", about)) return bad_state("is of another fit: '" + lines[1] + "'");
+    return bad_state("is not the state of a fit of these constants");
+  if (lines[1] != fmt::format("about {}", about)) return bad_state("belongs to another fit: '" + lines[1] + "'");
   const auto passes = value_of(lines[2], "passes");
   if (!passes) return passes.error();
   const auto before = value_of(lines[3], "before");
@@ -56,7 +56,7 @@ Result<ConstantsFit> state_from(std::string_view text, std::string_view about) {
       return bad_state("lists other constants than this program's");
     const auto rows = number_between(line.substr(0, first), 0.0, 1e12);
     const auto value = number_between(line.substr(last + 1), -1e18, 1e18);
-    if (!rows || !value) return bad_state("'" + line + "' is no constant");
+    if (!rows || !value) return bad_state("'" + line + "' is not a constant");
     f.rows = static_cast<Count>(*rows), f.value = *value;
   }
   return fit;

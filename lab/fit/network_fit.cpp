@@ -25,7 +25,7 @@ constexpr double kRaise = 0.02;          // log2, where they did
 using CallKey = std::tuple<std::string, CollectiveOp, int, int>;  // network, op, nodes, local
 CallKey call_key(const NetworkRow& row) { return {row.network, row.call.op, row.nodes, row.local}; }
 
-// Rows with their clusters, told.
+// Rows with their clusters and what these are told.
 struct Told {
   const NetworkRow* row;
   const Cluster* cluster;
@@ -37,7 +37,7 @@ Result<Seconds> time_of_row(const Told& told, const CommConstants& constants) {
   return forecast->latency;
 }
 
-// Evenly over sizes, what is not held out.
+// Rows that are not held out, evenly over sizes.
 std::vector<Told> thinned(const std::vector<Told>& all) {
   std::map<CallKey, std::vector<Told>> calls;
   for (const Told& told : all)
@@ -226,7 +226,7 @@ CommSpread spread_of_residuals(std::vector<double> residuals) {
   return {std::min(0.0, quantile(residuals, 0.1)), std::max(0.0, quantile(residuals, 0.9))};
 }
 
-// Judges step by step; every part needs those before it.
+// Judges step by step; every part needs the ones before it.
 class Judge {
  public:
   Judge(NetworkRows rows, const CommConstants& within) : within_(within) { judged_.data = std::move(rows); }
@@ -290,7 +290,7 @@ class Judge {
     return Ok{};
   }
 
-  // Residuals of rows between nodes, of all networks but one; no dense sweep outvotes the rest.
+  // Residuals of rows between nodes, for all networks but one; no dense sweep outvotes the rest.
   CommSpread spread(const std::vector<NetworkOutcome>& outcomes, bool held_out, const std::string& except) const {
     std::map<CallKey, std::vector<std::size_t>> calls;
     for (std::size_t i = 0; i < told_.size(); ++i) {

@@ -1,4 +1,4 @@
-// Fits NetworkConstants to what was measured between nodes, and forecasts each network as if it had been left out.
+// Fits NetworkConstants to measurements between nodes, and forecasts each network by a fit that leaves it out.
 //
 // No source states its fabric: a network is told the bandwidth of one pair of GPUs, the median of its send/recv over
 // long messages, and stands otherwise on the built-in description of its nodes. Four numbers are fitted for all of
@@ -31,7 +31,7 @@ struct NetworkJudgement {
 // `within` has the curves of calls within nodes. Rows within nodes are forecast by them and train nothing.
 Result<NetworkJudgement> judge_networks(NetworkRows rows, const CommConstants& within);
 
-// The nodes of a network with what it is told.
+// A network's nodes, with what it is told.
 Result<Cluster> told_cluster(const std::string& network, int nodes, BytesPerSecond pair);
 
 }  // namespace tilecast

@@ -11,7 +11,7 @@
 namespace tilecast {
 namespace {
 
-// Rows of one card as its plans have them under other constants.
+// The rows of one card, planned under other constants.
 struct TunedCardRows {
   Gpu gpu;
   std::vector<Measurement> rows;
@@ -59,7 +59,7 @@ std::vector<double> learned_errors_under(std::span<const Measurement* const> jud
     for (const PlannedRow& row : card.planned) keys.insert(model_key(row.measured->kernel));
   }
   TrainOptions train = options;
-  train.cards = train.intervals = false;  // nobody asks for a card that was seen, nor for widths
+  train.cards = train.intervals = false;  // neither seen cards nor widths are asked for
   train.architectures.assign(architectures.begin(), architectures.end());
   std::map<std::string, FamilyModel> models;
   for (const auto& [key, rows] : by_model(rest))

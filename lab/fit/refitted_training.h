@@ -11,7 +11,7 @@
 namespace tilecast {
 
 // |forecast - measured| / measured of the rows judged, in their order, by models trained on the others with the physics
-// under these constants; negative where there is no plan. Rows must have built-in GPUs and no traps among them.
+// under these constants; negative where there is no plan. Rows must be of built-in GPUs, without known traps.
 std::vector<double> learned_errors_under(std::span<const Measurement* const> judged,
                                          std::span<const Measurement* const> others, const TunedConstants& constants,
                                          const TrainOptions& options);

@@ -7,8 +7,8 @@
 
 namespace tilecast {
 
-// What a fit makes small, in the mean over shapes: the spread of log(forecast / measured) among good configurations,
-// and how much slower than the best the configurations are that we would pick.
+// What a fit minimises, averaged over shapes: the spread of log(forecast / measured) among good configurations, and
+// how much slower than the best our picks are.
 Result<double> tune_loss(std::span<const TunedShape> shapes, const Gpu& gpu, const TritonConstants& constants);
 
 // Random steps from `start`, each kept when it lowers the loss. The same seed gives the same constants.

@@ -30,7 +30,7 @@ constexpr SourceMapping kMapping{
     .gpus = kGpus,
     .protocol = {"one node, the library's own benchmark; engines' all-reduces in graphs and eagerly"}};
 
-// A table's columns by name, its rows by cell.
+// A table's columns by name, its rows cell by cell.
 class Table {
  public:
   static Result<Table> open(const std::string& path, const std::vector<std::string>& columns) {
@@ -51,8 +51,8 @@ class Table {
   Result<double> number(std::size_t i) const {
     const auto value = to_double((*this)[i]);
     if (!value || !(*value > 0))
-      return Error{csv_.place(), "", "is no positive number: '" + std::string((*this)[i]) + "'",
-                   "ranks, sizes and times stand there: mend the row, or leave it out"};
+      return Error{csv_.place(), "", "is not a positive number: '" + std::string((*this)[i]) + "'",
+                   "ranks, sizes and times belong there: fix the row, or remove it"};
     return *value;
   }
 
@@ -70,7 +70,7 @@ struct CollectiveRows {
 
   void push_back(CollectiveRow row) { rows.push_back(std::move(row)); }
 };
-// Adds what a line of a table says to the rows; lines that are none of ours add nothing.
+// Adds what a line of a table says to the rows; lines that are not ours add nothing.
 using Fill = Status (*)(const Table& table, CollectiveRow row, CollectiveRows& into);
 
 Status read_table(const std::string& path, const std::vector<std::string>& columns, const CollectiveRow& pattern,

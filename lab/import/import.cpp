@@ -37,8 +37,7 @@ Format Cells::format(std::string_view name) {
 }
 
 void Cells::fail(Column c, std::string problem) {
-  fail(
-      field_error(std::string(c.name), fmt::format("{}, not '{}'", problem, text(c)), "mend the row, or leave it out"));
+  fail(field_error(std::string(c.name), fmt::format("{}, not '{}'", problem, text(c)), "fix the row, or remove it"));
 }
 
 Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fill, Names& names,
@@ -53,10 +52,10 @@ Result<ReadReport> import_table(CsvReader& csv, Cells& cells, const FillRow& fil
     if (!*more) return report;
     row.line = csv.line();
     std::string_view left_out;
-    if (!csv.problem().empty()) cells.fail(error(csv.problem(), "mend the line, or leave it out"));
+    if (!csv.problem().empty()) cells.fail(error(csv.problem(), "fix the line, or remove it"));
     else left_out = fill(cells, row);
     std::optional<Error> failure = cells.take_failure();
-    // An unknown name comes first: what else a row of another world says is not for us to judge.
+    // An unknown name is checked first: the rest of such a row is not ours to judge.
     std::string why = cells.take_left_out();
     if (why.empty() && !failure) why = left_out;
     if (!why.empty()) {
@@ -139,7 +138,7 @@ Result<ReadReport> import_files(Source source, const std::vector<std::string>& p
   Names names;
   ReadReport all;
   for (const std::string& path : paths) {
-    // The limit counts over all files: what one has used the next has not.
+    // The limit is for all files together: what one uses up is not there for the next.
     ReadOptions rest = options;
     rest.most_bad = options.most_bad - all.bad;
     auto report = import_rows(source, path, names, rest, [&](const Measurement& row) { return writer->add(row); });

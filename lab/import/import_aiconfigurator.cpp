@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 1> kFiles = {"aiconfigurator/*.csv.gz"};
 // Steady states under the power limit (another protocol), serving points, collectives, whole blocks.
 constexpr std::array<std::string_view, 8> kNotRead = {"power_*", "_*",      "e2e*",       "*allreduce*",
                                                       "nccl*",   "deepep*", "*alltoall*", "*_module*"};
-// Types that are called otherwise here; the rest have the same names. Its GPUs ("h100_sxm") are aliases in data/gpus.
+// Types with other names here; the rest have the same ones. Its GPUs ("h100_sxm") are aliases in data/gpus.
 constexpr std::array<NameRule, 3> kFormats = {{{"bfloat16", "bf16"}, {"float16", "fp16"}, {"sq", "int8"}}};
 constexpr std::array<SourceColumn, 5> kColumns = {{{"gpu", "the card", ColumnRole::gpu},
                                                    {"framework", "the engine whose kernel ran"},

@@ -1,5 +1,5 @@
-// The linear-attention and state-space tables of AIConfigurator (gdn, kda, mamba2): one row a kernel, told apart by its
-// source. kernel/scan.h says how their columns map onto its fields.
+// The linear-attention and state-space tables of AIConfigurator (gdn, kda, mamba2): one row per kernel, told apart by
+// its source. kernel/scan.h says how their columns map onto its fields.
 #include <array>
 
 #include "kernel/scan.h"

@@ -1,8 +1,8 @@
 // AITER's tuned products and fused experts on AMD's cards: the fastest of tens to hundreds of candidates for each
 // shape.
 //
-// Which library's kernel won, its tile and its split are outcomes of the tuning, as unknown as the time before it: they
-// are no part of what a row asks. Its kernel source is what was tuned ("a8w8_blockscale_bpreshuffle").
+// Which library's kernel won, its tile and its split are outcomes of the tuning, as unknown beforehand as the time:
+// they are not part of what a row asks. Its kernel source is what was tuned ("a8w8_blockscale_bpreshuffle").
 #include <algorithm>
 #include <array>
 

@@ -61,8 +61,7 @@ Sides sides(Cells& c, Column column) {
   const auto rows = parts.size() == 2 ? to_count(parts[0]) : std::nullopt;
   const auto columns = parts.size() == 2 ? to_count(parts[1]) : std::nullopt;
   if (!rows || !columns || *rows < 0 || *columns < 0 || *rows > kMostCount || *columns > kMostCount) {
-    c.fail(
-        field_error(std::string(column.name), "must be two whole numbers as in 3x3", "mend the row, or leave it out"));
+    c.fail(field_error(std::string(column.name), "must be two whole numbers as in 3x3", "fix the row, or remove it"));
     return {};
   }
   return {*rows, *columns};

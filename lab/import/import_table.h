@@ -1,4 +1,4 @@
-// What the importers share: cells read by column name with one sticky error a row, and the loop over rows.
+// What the importers share: cells read by column name with one sticky error per row, and the loop over rows.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct Column {
 };
 
 // Typed access to the current row. The first thing wrong is kept and everything after it reads as zero, so that a row
-// maker reads straight through and its caller asks once. A name that the source's mapping does not know is nothing
-// wrong: it leaves the row out.
+// maker reads straight through and its caller asks once. A name that the source's mapping does not know is not an
+// error: the row is left out.
 class Cells {
  public:
   Cells(const CsvReader& csv, const SourceMapping& source) : csv_(csv), source_(source) {}
@@ -59,9 +59,9 @@ class Cells {
   // format.
   const Gpu* gpu(Column c);
   Format format(std::string_view name);
-  // The context that the source's protocol means.
+  // The context that the source's protocol implies.
   Context context(std::string_view engine, std::string_view kernel_source) {
-    return {source_.protocol.runtime, source_.protocol.warmth,  1, 1,
+    return {source_.protocol.runtime, source_.protocol.warmth,    1, 1,
             Launcher::named(engine),  sources_.get(kernel_source)};
   }
 

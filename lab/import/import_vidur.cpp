@@ -33,7 +33,7 @@ constexpr SourceMapping kMapping{
     .protocol = {"the layers of a block run 20 times in turn, kernel time under the profiler, median", Runtime::graph,
                  Warmth::model}};
 
-// Times have steps of a microsecond; up to here a step is a fifth of the time and more.
+// Times come in steps of a microsecond; up to here a step is a fifth of the time or more.
 const Seconds kMostUncertain = microseconds(5);
 
 struct Columns {

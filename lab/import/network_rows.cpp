@@ -26,7 +26,7 @@ struct NetworkTable {
   Result<double> number(std::size_t i) const {
     const auto value = to_double((*this)[i]);
     if (!value || !(*value > 0))
-      return Error{csv.place(), "", "is no positive number: '" + std::string((*this)[i]) + "'", ""};
+      return Error{csv.place(), "", "is not a positive number: '" + std::string((*this)[i]) + "'", ""};
     return *value;
   }
 };
@@ -60,13 +60,13 @@ Status add_network_row(const NetworkTable& table, NetworkRows& into) {
   row.call.bytes = bytes(*size);
   row.call.ranks = message ? 2 : row.nodes * row.local;
   row.call.local = row.nodes == 1 ? 0 : message ? 1 : row.local;
-  row.call.groups = 1;  // nobody else was there
+  row.call.groups = 1;  // nothing else was running there
   row.measured = microseconds(*time);
   into.rows.push_back(std::move(row));
   return Ok{};
 }
 
-// Rows of one call and size in the order of their times; the slower half of a sick network's goes.
+// Rows of one call and size, sorted by time; a faulty network's slower half is dropped.
 void keep_the_faster_half(NetworkRows& all) {
   std::map<std::tuple<CollectiveOp, int, int, double>, std::vector<double>> times;
   const auto key = [](const NetworkRow& r) { return std::tuple(r.call.op, r.nodes, r.local, in_bytes(r.call.bytes)); };

@@ -18,7 +18,7 @@ struct NetworkRow {
   Seconds measured;
 };
 
-// A bandwidth over many jobs, whose message size nobody states.
+// A bandwidth over many jobs; the message size is not stated.
 struct NetworkBand {
   int nodes = 1, local = 8;
   CollectiveOp op = CollectiveOp::all_reduce;
@@ -31,11 +31,11 @@ struct NetworkRows {
   LeftOutRows left_out;
 };
 
-// Below `folder` (shared/data). Of the cluster of 17 nodes, whose links are sick in part, the faster half of the rows
-// of each size. Calls within nodes of NVLink pairs are left out: no description says such nodes.
+// Below `folder` (shared/data). Of the cluster of 17 nodes, some of whose links are faulty, only the faster half of
+// the rows of each size. Calls within nodes of NVLink pairs are left out: no description says such nodes.
 Result<NetworkRows> read_network_rows(const std::string& folder);
 
-// The built-in cluster whose nodes a network's are like; their own network is not stated.
+// The built-in cluster whose nodes resemble a network's; what network these have is not stated.
 Result<Cluster> nodes_like(const std::string& network, int nodes);
 
 // Of nccl-tests' ten sizes three, of Vidur's a tenth.

@@ -1,9 +1,9 @@
 // A published source of measurements, declared: where it comes from, what its columns mean, what its names of GPUs,
 // models and formats mean here, and how it was measured.
 //
-// Both kinds of readers use it, those of kernels (lab/import) and those of whole models (lab/evidence). A mapping never
-// guesses: a GPU, model or format it does not know leaves the row out, for a reason that names it, and the reason is
-// counted. Any card of data/gpus is known by its names there; a mapping adds only what its source calls otherwise.
+// Both kinds of readers use it, those of kernels (lab/import) and those of whole models (lab/evidence). A mapping
+// never guesses: a row with a GPU, model or format it does not know is left out, for a reason that names it and is
+// counted. Any card of data/gpus is known by its names there; a mapping adds only what its source calls differently.
 #pragma once
 
 #include <map>
@@ -40,14 +40,14 @@ struct MeasuringProtocol {
 };
 
 struct SourceMapping {
-  std::string_view name;                         // as commands and reports call it
+  std::string_view name;                         // used by commands and reports
   std::string_view from;                         // where the tables were published
   std::string_view licence;                      // ... and under what terms
   std::span<const std::string_view> files;       // below the folder of measured data; '*' is any text
-  std::span<const std::string_view> not_read{};  // files of these names (the last part) are something else
+  std::span<const std::string_view> not_read{};  // files with these names (the last part) are something else
   std::span<const SourceColumn> columns{};       // that the reader needs
   std::span<const NameRule> gpus{}, models{}, formats{}, engines{};
-  std::span<const std::string_view> around_gpu{};  // texts around a card's name that say nothing of it: "DGX-"
+  std::span<const std::string_view> around_gpu{};  // texts around a card's name that say nothing about it: "DGX-"
   MeasuringProtocol protocol{};
 };
 
@@ -63,7 +63,8 @@ std::string in_quotes(std::string_view text);
 Error left_out_row(std::string why);
 Error unknown_name(std::string_view what, std::string_view name);
 
-// Rows that were left out, by reason. So many reasons are kept apart; a table of nonsense does not fill memory.
+// Rows that were left out, by reason. Only so many reasons are kept apart, so that a table of nonsense does not fill
+// memory.
 using LeftOutRows = std::map<std::string, Count>;
 void leave_out(LeftOutRows& rows, std::string_view why, Count count = 1);
 

@@ -23,7 +23,7 @@ struct PapersOptions {
   MethodOptions methods;
   std::vector<Contender> others;          // columns between the paper's method and the roofline: tilecast
   std::string only;                       // neusight, cards, amd, synperf, conv or moe; empty: all
-  std::vector<std::string> only_methods;  // of the contenders; empty: all
+  std::vector<std::string> only_methods;  // the contenders to run; empty: all
   int threads = 2;
 };
 // Markdown; `folder` as in protocols.h.

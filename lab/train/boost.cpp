@@ -28,7 +28,7 @@ std::vector<std::vector<float>> find_borders(const BoostData& data) {
       if (column[at] > column[at - 1] && (borders[f].empty() || border > borders[f].back()))
         borders[f].push_back(border);
     }
-    // Values that few rows have still deserve a border of their own when there are only a few distinct ones.
+    // Even values that few rows have deserve a border of their own where there are only a few distinct ones.
     std::vector<float> distinct = column;
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     if (distinct.size() <= static_cast<std::size_t>(Forest::kMostBins)) {
@@ -39,8 +39,8 @@ std::vector<std::vector<float>> find_borders(const BoostData& data) {
   return borders;
 }
 
-// Steps of a tree's leaves either way: so few pack to 3 bits a leaf, for 0.06 points of error on bf16 GEMM; as many
-// bytes of exact leaves would be half as many trees, and 0.2 points.
+// Steps of a tree's leaves either way: this few pack into 3 bits per leaf, for 0.06 points of error on bf16 GEMM; the
+// same bytes spent on exact leaves would be half as many trees and cost 0.2 points.
 constexpr float kLeafSteps = 7;
 
 struct Cell {
@@ -191,7 +191,7 @@ class Booster {
       const double trust = total / (total + options_.least_leaf);
       tree.leaf[leaf] = static_cast<float>(options_.rate * trust * weighted_quantile(lacks[leaf], options_.quantile));
     });
-    // Rounded now, not when they are stored: the trees that follow make good for it.
+    // Rounded now rather than when stored, so that the trees that follow make up for it.
     float largest = 0;
     for (const float leaf : tree.leaf) largest = std::max(largest, std::abs(leaf));
     if (largest > 0)
@@ -207,7 +207,7 @@ class Booster {
   std::vector<std::uint8_t> bins_;  // column-major
   float base_ = 0;
   std::vector<float> predicted_;
-  float reach_ = 0;  // residuals beyond it count as much as it
+  float reach_ = 0;  // residuals beyond it count as much as this
   std::vector<std::uint8_t> leaf_;
   std::vector<Chosen> chosen_;
   std::vector<std::size_t> features_;  // that a tree may ask about

@@ -1,4 +1,4 @@
-// Measured rows as the forests see them: which rows take part, their features, and what is left to explain.
+// Measured rows as the forests see them: which rows take part, their features, and what remains to be explained.
 #pragma once
 
 #include <span>
@@ -27,12 +27,12 @@ std::map<std::string, const Gpu*> architectures_of(std::span<const PlannedRow* c
 enum class Knows : std::uint8_t { no_card, cards };
 BoostData data_of(const FamilyModel& model, std::span<const PlannedRow* const> rows, Knows knows);
 
-// What a forest's forecasts leave over.
+// What a forest's forecasts leave unexplained.
 BoostData leftovers(BoostData data, const Forest& forest);
 
 void append(BoostData& all, const BoostData& more);
 
-// The forest for unseen cards like this one: other vendors' rows left away, siblings' rows weighted.
+// The forest for unseen cards like this one: other vendors' rows left out, siblings' rows weighted.
 Forest sibling_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const Gpu& like,
                       const BoostOptions& options);
 // Of several architectures with one way to feed the tensor pipe, for cards of yet another such.

@@ -1,4 +1,4 @@
-// Cards judged by trainings that never saw them: what unseen cards' forecasts and intervals are made of.
+// Cards judged by trainings that never saw them: what forecasts and intervals for unseen cards are based on.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct LeftOut {
 };
 
 // Every card, and every architecture, in turn left out of a smaller training; cards without another of their vendor
-// are passed over. `like` are the options of the general forest.
+// are skipped. `like` are the options of the general forest.
 std::vector<LeftOut> left_out_in_turn(std::span<const PlannedRow* const> rows, const BoostOptions& like);
 
 }  // namespace tilecast

@@ -30,7 +30,7 @@ class TrainableMlp {
 
   std::span<float> parameters() { return parameters_; }
   std::span<float> gradients() { return gradients_; }
-  // Outputs of a batch, row-major. `training` normalises by the batch and drops units out.
+  // The outputs for a batch, row-major. `training` normalises by the batch and drops units out.
   std::span<const float> forward(std::span<const float> rows, bool training);
   // Fills gradients() from the gradient at the outputs of the last forward.
   void backward(std::span<const float> outputs_gradient);

@@ -67,7 +67,7 @@ float stretch_between_cards(const std::vector<BoostData>& cards, const BoostOpti
   return std::pow(stretch_of(groups), kTrust);
 }
 
-// Of what cards left over, a card each, the rows whose Feature::card is `standing`, stretched by what cards differ by.
+// From what each card left over: the rows whose Feature::card is `standing`, stretched by how much cards differ.
 BoostData stretched(const std::vector<BoostData>& left, float standing, const BoostOptions& like) {
   std::vector<BoostData> cards;
   for (const BoostData& one : left) {

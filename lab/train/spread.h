@@ -1,4 +1,4 @@
-// How sure a forecast is: 80 % intervals, measured on rows no forest was grown on.
+// How sure a forecast is: 80 % intervals, measured on rows that no forest was grown on.
 #pragma once
 
 #include "lab/train/carry.h"

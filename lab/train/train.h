@@ -32,8 +32,8 @@ struct TrainOptions {
 // Rows must be of one family and format, and have a plan.
 FamilyModel train_family(std::span<const PlannedRow* const> rows, const TrainOptions& options);
 
-// The model with its forests as they are, and what cards that nobody measured keep of them, and how wide their
-// intervals are, fitted anew.
+// The model with its forests as they are; how much of them unmeasured cards keep, and how wide their intervals are,
+// is fitted again.
 FamilyModel refitted_for_unseen(FamilyModel model, std::span<const PlannedRow* const> rows,
                                 const TrainOptions& options);
 

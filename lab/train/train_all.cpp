@@ -29,7 +29,7 @@ bool wanted(const Measurement& row, const TrainAllOptions& options) {
   return trap_of(row).empty() && !has(options.leave_out, row.gpu);
 }
 
-// Rows by model, those an option leaves out dropped.
+// Rows by model, without those that an option leaves out.
 std::map<std::string, std::vector<std::size_t>> rows_by_model(const std::vector<Measurement>& rows,
                                                               const TrainAllOptions& options) {
   std::map<std::string, std::vector<std::size_t>> groups;
@@ -38,7 +38,7 @@ std::map<std::string, std::vector<std::size_t>> rows_by_model(const std::vector<
   return groups;
 }
 
-// Those of a group that are not held out.
+// A group's rows that are not held out.
 std::vector<PlannedRow> planned_for_training(const std::vector<Measurement>& rows,
                                              const std::vector<std::size_t>& group, const TrainAllOptions& options) {
   std::vector<std::size_t> chosen;

@@ -22,12 +22,11 @@ struct TrainAllOptions {
   Simplified simplified;               // for ablations
 };
 
-// Rows that known traps spoil, that no plan fits, that options leave out, and the held-out tenth of shapes are passed
-// over.
+// Skips rows with known traps, rows without a plan, rows that options leave out, and the held-out tenth of shapes.
 Weights train_all(const std::vector<Measurement>& rows, const TrainAllOptions& options, const Progress& progress);
 
-// The same of models that are there, which keep their forests: what cards that nobody measured take of them is fitted
-// anew. Models without rows stay as they are.
+// The same for existing models, which keep their forests: only what cards that nobody measured take from them is
+// fitted again. Models without rows stay as they are.
 Weights refitted_for_unseen(Weights weights, const std::vector<Measurement>& rows, const TrainAllOptions& options,
                             const Progress& progress);
 
@@ -56,7 +55,7 @@ std::string fold_of(const Measurement& row, LeaveOut by);
 std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, LeaveOut by,
                                           const TrainAllOptions& options, const Progress& progress);
 
-// Rows a GPU was trained on in the model that would forecast it; zero: the forecast is of an unseen GPU.
+// How many of a GPU's rows trained the model that would forecast it; zero: the GPU is unseen.
 Count rows_seen(const Weights& weights, const Measurement& row);
 
 }  // namespace tilecast

@@ -1,4 +1,4 @@
-// Trains NeuSight's predictors as its paper does: one network an operator, SMAPE, AdamW, four fifths of the rows, the
+// Trains NeuSight's predictors as its paper does: one network per operator, SMAPE, AdamW, four fifths of the rows, the
 // epoch with the best error on the last fifth.
 #pragma once
 

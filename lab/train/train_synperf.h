@@ -1,4 +1,4 @@
-// Trains SynPerf's networks as its artifact does: one a kernel category, 256-128-64, mean relative error of the
+// Trains SynPerf's networks as its artifact does: one per kernel category, 256-128-64, mean relative error of the
 // efficiency.
 #pragma once
 

@@ -65,7 +65,7 @@ TEST(ArgumentsUsed, StepsOfOneGpu) {
       q.engine = engine;
       // The head runs on the one new token of a request as it is; GPT-2 has neither rotations nor RMSNorms, gates or
       // groups of heads to merge, and an A100's default attention is FlashAttention 2 already.
-      std::set<std::string> harmless = {"fp32-rotation", "merged-projections", "era"};
+      std::set<std::string> harmless = {"fp32-rotation", "merged-projections", "era", "torch"};
       if (mode == Mode::decode || mode == Mode::mixed) harmless.insert("all-logits");
       if (mode == Mode::mixed) harmless.insert("mode");  // requests of one token each are a decode
       if (mode == Mode::train) harmless.insert({"all-logits", "static-cache"});
@@ -82,7 +82,7 @@ TEST(ArgumentsUsed, StepsOfManyGpus) {
     if (mode == Mode::train) q.engine = EngineKind::pytorch;
     expect_used_or_refused<StepQuery>(
         q, step_answer,
-        {"fp32-rotation", "merged-projections", "era", "all-logits", "static-cache", "expert-tp", "gpu", "list-tasks"});
+        {"fp32-rotation", "merged-projections", "era", "torch", "all-logits", "static-cache", "expert-tp", "gpu", "list-tasks"});
   }
 }
 

@@ -1,5 +1,7 @@
 #include "tilecast/kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -7,6 +9,7 @@
 #include "api/answer_each.h"
 #include "api/common_arguments.h"
 #include "api/declare.h"
+#include "engine/attention_kernel.h"
 #include "estimate/learned.h"
 #include "estimate/physics.h"
 #include "estimate/price.h"
@@ -113,6 +116,29 @@ Status find_models(Asked& asked, const KernelQuery& query, LookedUp& known) {
   return check_engine(query, asked.model);
 }
 
+// The kernel that the engine chooses on the card, where the query names none (engine/attention_kernel.h). Models choose
+// the same one.
+Result<Context> chosen_context(const KernelQuery& query, const Kernel& kernel, const Gpu& gpu, Context context) {
+  const bool pytorch = context.engine == Launcher::pytorch;
+  if (!query.torch.empty() && (!pytorch || !is_attention(kernel.shape)))
+    return field_error("torch", "is for attention with engine pytorch", "leave it out");
+  if (context.engine.empty() || !context.kernel_source.empty() || !is_attention(kernel.shape)) return context;
+  const auto torch = query.torch.empty() ? TorchRelease{} : torch_from(query.torch);
+  if (!torch) return torch.error();
+  if (const AttentionForm form = form_of(algorithm_of(kernel.shape)); form != AttentionForm::fused) {
+    if (!query.torch.empty()) return field_error("torch", "has no effect beside algorithm", "leave one of them out");
+    if (pytorch) context.kernel_source = source_of(form);
+    return context;
+  }
+  if (pytorch && torch_attention(gpu, kernel.shape, kernel.format, *torch) == AttentionForm::math)
+    return field_error("dtype",
+                       fmt::format("PyTorch has no fused attention for {} and these heads on {}: it runs plain products",
+                                   kernel.format.name, gpu.name),
+                       "fp16 or fp32, or ask for a model's step with attention math");
+  context.kernel_source = attention_source_on(gpu, kernel.shape, context.engine, kernel.format, *torch);
+  return context;
+}
+
 Result<Asked> asked_by(const KernelQuery& query, LookedUp& known) {
   Asked asked;
   auto context = context_of(query);
@@ -126,6 +152,9 @@ Result<Asked> asked_by(const KernelQuery& query, LookedUp& known) {
   const auto gpu = known.gpu(query.gpu);
   if (!gpu) return gpu.error();
   asked.gpu = *gpu;
+  auto chosen = chosen_context(query, asked.kernel, *asked.gpu, asked.context);
+  if (!chosen) return std::move(chosen).error();
+  asked.context = *chosen;
   if (auto fine = find_models(asked, query, known); !fine) return fine.error();
   return asked;
 }
@@ -256,6 +285,8 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
   if (out.empty()) return Ok{};
   if (needs_weights(common.method)) return field_error("method", "has no batch form", "tilecast, analytic or roofline");
   LookedUp known;
+  const auto given = context_of(common);
+  if (!given) return given.error();
   auto asked = asked_by(first_row(common, columns), known);
   if (!asked) return std::move(asked).error();
   std::vector<std::string> names;
@@ -277,6 +308,12 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
       const auto shape = shapes->with(values);
       if (!shape) return in_row(shape.error(), start + i);
       kernel.shape = **shape;
+      const auto chosen = chosen_context(common, kernel, *asked->gpu, *given);
+      if (!chosen) return in_row(chosen.error(), start + i);
+      if (chosen->kernel_source != asked->context.kernel_source)
+        return in_row(field_error(names.front(), "makes the engine choose another kernel than in row 0",
+                                  "ask for these rows apart, or name a kernel-source"),
+                      start + i);
       const auto time = time_of_row(*asked, kernel, how, common.method, inputs[how.standing ? i : 0]);
       if (!time) return in_row(time.error(), start + i);
       out[start + i] = *time;
@@ -349,6 +386,10 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   list.add(q.engine, {.name = "engine", .help = "who launches it: vllm, sglang, trtllm or pytorch", .example = "vllm"});
   list.add(q.kernel_source,
            {.name = "kernel-source", .help = "with engine: which of its kernels", .example = "vllm_flash_attn_fa3"});
+  list.add(q.torch,
+           {.name = "torch",
+            .help = "with engine pytorch: its release (default 2.11), which chooses whose attention runs",
+            .example = "2.6"});
   return list.take();
 }
 

@@ -157,8 +157,8 @@ std::vector<BoundArgument> arguments_of(PlanServeQuery& q) {
   declare_offload(list, q.fleet);
   add_choices(list, q);
   list.add(q.num_prompts, {.name = "num-prompts",
-                           .help = "requests per simulation (default: 30 seconds' worth, 300 to 3000; of a trace the "
-                                   "busiest 5000)",
+                           .help = "requests per simulation, all of them counted (default: as many as a load that "
+                                   "goes on needs; of a trace the busiest 5000)",
                            .example = "300",
                            .least = 1,
                            .most = 1e6});

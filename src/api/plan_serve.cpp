@@ -18,6 +18,7 @@
 #include "model/library.h"
 #include "serve/launch_files.h"
 #include "serve/plan.h"
+#include "serve/plan_run.h"
 #include "support/number.h"
 #include "support/settings.h"
 #include "support/text.h"
@@ -366,10 +367,9 @@ class Described {
     // One model for all of them.
     const bool wide = std::any_of(l.pools.begin(), l.pools.end(), [](const LaunchOptions& o) { return o.too_wide; });
     for (LaunchOptions& o : l.pools) o.too_wide = wide;
-    const WorkloadOptions w = query_.workload_at(d.rate);
+    const WorkloadOptions w = plan_workload(query_, d, d.rate);
     l.bench = {w.input,    w.output,        d.rate, d.in_flight, w.requests,
                w.prefixes, w.prefix_tokens, w.seed, query_.slo,  w.burstiness};
-    if (d.in_flight > 0 && d.simulated) l.bench.requests = d.simulated->completed;
     if (query_.recorded.any()) {
       l.bench.rate = query_.requests_at(d.rate), l.bench.requests = static_cast<Count>(query_.recorded.requests.size());
       l.bench.alike = false;

@@ -14,8 +14,9 @@ namespace {
 
 // Requests of a trace that every simulation of a plan takes, unless another number is asked for.
 constexpr Count kOfTrace = 5000;
-// ... of those drawn: half a minute's worth within these.
-constexpr Count kLeastDrawn = 300, kMostDrawn = 3000;
+// ... of those drawn: half a minute's worth within these, and of conversations so many that they last twice as long as
+// one of them.
+constexpr Count kLeastDrawn = 300, kMostDrawn = 3000, kMostOfConversations = 12000;
 
 // The parts that both questions share, as a simulation's.
 SimulateQuery simulation_of(const PlanServeQuery& q) {
@@ -50,10 +51,20 @@ std::string why_not(EngineKind engine, const PlanServeQuery& q) {
   return "";
 }
 
+// Seconds that people and tools take in a conversation.
+double pauses_of(const PlanServeQuery& q, double turns) {
+  const auto think = duration_from(q.requests.think_time), tool = duration_from(q.requests.tool_time);
+  if (!think || !tool) return 0;  // refused where requests are drawn
+  const double share = q.requests.tool_share;
+  return (turns - 1) * in_seconds(*think * (1 - share) + *tool * share);
+}
+
 Count requests_to_draw(const PlanServeQuery& q, double turns) {
   if (q.num_prompts) return *q.num_prompts;
   const double rate = q.load.rate.value_or(0);
-  const Count all = rate > 0 ? std::clamp<Count>(std::llround(30 * rate * turns), kLeastDrawn, kMostDrawn) : 1000;
+  const Count for_long = std::llround(std::min<double>(2 * pauses_of(q, turns) * rate * turns, kMostOfConversations));
+  const Count all =
+      rate > 0 ? std::max(for_long, std::clamp<Count>(std::llround(30 * rate * turns), kLeastDrawn, kMostDrawn)) : 1000;
   return std::max<Count>(std::llround(static_cast<double>(all) / turns), 50);
 }
 
@@ -76,6 +87,12 @@ Status add_recorded(ServeQuery& query, const PlanServeQuery& q, Count media_toke
   if (!recorded) return recorded.error();
   query.recorded = *std::move(recorded);
   query.recorded.drawn = !traced;
+  const double span = static_cast<double>(query.recorded.requests.size()) / query.recorded.each / query.recorded.rate;
+  if (!traced && span < in_seconds(query.recorded.pauses))
+    notes.push_back(
+        fmt::format("a conversation takes {:.3g} s and more, its simulations {:.3g} s: they end before as many run as "
+                    "would in the long run (num-prompts takes more)",
+                    in_seconds(query.recorded.pauses), span));
   if (query.recorded.left_out > 0)
     notes.push_back(
         fmt::format("of the trace's {} requests the plan is made for the {} that come fastest, {:.4g} a "

@@ -234,6 +234,9 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const Watch& prog
   auto run = run_from(q, choices);
   if (!run) return std::move(run).error();
   if (auto fine = check_card(q.train, cluster->gpu); !fine) return std::move(fine).error();
+  if (q.attention)
+    if (auto fine = check_attention(*q.attention, cluster->gpu, run->engine.precision.attention); !fine)
+      return std::move(fine).error();
   TrainingQuery query{*std::move(run), *std::move(cluster), 0, choices};
   query.gpus = query.cluster.gpus();
   const auto chosen_by = chosen_method(q.method, q.weights);

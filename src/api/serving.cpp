@@ -94,9 +94,9 @@ Status run_fixed(SimulatedLoad& load, const std::vector<Request>& requests, Simu
                  const Setup& setup) {
   load.fixed_replicas = simulation.pool.replicas / simulation.pool.in_step;
   simulation.autoscale.reset();
-  const auto outcome = simulate(requests, simulation);
-  if (!outcome) return outcome.error();
-  load.fixed = metrics_of(*outcome, setup.slo, setup.classes);
+  auto outcome = simulate(requests, simulation);
+  if (!outcome) return std::move(outcome).error();
+  load.fixed = metrics_of(*std::move(outcome), setup.slo, setup.classes);
   return Ok{};
 }
 

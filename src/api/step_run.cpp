@@ -10,6 +10,7 @@
 #include "cluster/comm_constants.h"
 #include "cluster/registry.h"
 #include "gpu/registry.h"
+#include "kernel/attention_prefill.h"
 #include "kernel/optimizer.h"
 #include "model/recomputation.h"
 #include "parallel/framework.h"
@@ -188,9 +189,32 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
     engine.routing = *std::move(routing);
   }
   set_modules(engine, q, recipe);
+  if (!q.torch.empty()) {
+    const auto torch = torch_from(q.torch);
+    if (!torch) return torch.error();
+    if (engine.eager_attention || engine.math_attention || engine.attention != AttentionForm::fused)
+      return field_error("torch", "has no effect: attention is not what PyTorch chooses", "leave it out");
+    engine.torch = *torch;
+  }
   engine.dropout = q.dropout, engine.era = q.framework && q.era == EngineEra::current ? recipe.era : q.era;
   engine.static_cache = q.static_cache, engine.wide_rotation = q.wide_rotation;
   return engine;
+}
+
+// What a card decides of attention: a kernel asked for by name must exist there; where PyTorch has no fused kernel for
+// the format (bf16 before Ampere), plain products run.
+Status set_attention(const StepQuery& q, const Gpu& gpu, Run& run) {
+  EngineOptions& engine = run.engine;
+  if (serves(engine.kind)) return Ok{};
+  const Format& format = engine.precision.attention;
+  if (q.attention)
+    if (auto fine = check_attention(*q.attention, gpu, format); !fine) return fine;
+  if (engine.eager_attention || q.attention.value_or(AttentionForm::fused) != AttentionForm::fused) return Ok{};
+  AttentionPrefill usual;
+  usual.head_dim = 64;
+  const TorchRelease torch = engine.torch.value_or(torch_of(engine.era));
+  engine.math_attention |= torch_attention(gpu, usual, format, torch) == AttentionForm::math;
+  return Ok{};
 }
 
 // Sequences of a micro-batch; 0: all that a rank has.
@@ -335,7 +359,9 @@ const Result<ChosenMethod>& StepLookups::method(Method method, const std::string
 }
 
 const Result<PreparedRun>& StepLookups::prepared(const StepQuery& query, const Run& run) {
-  return remembered(prepared_, key_of(query), [&] { return prepare(run); });
+  // The card decides nothing of a graph but whether attention is plain products.
+  const std::string key = key_of(query) + (run.engine.math_attention ? "math" : "");
+  return remembered(prepared_, key, [&] { return prepare(run); });
 }
 
 Status StepLookups::place(const StepQuery& q, AskedStep& asked) {
@@ -370,8 +396,9 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
   if (auto fine = scopes_hold(query, *found); !fine) return std::move(fine).error();
   auto run = run_of(query, *found);
   if (!run) return std::move(run).error();
-  if (auto fine = check_card(query.train, asked.gpu ? *asked.gpu : asked.cluster->gpu); !fine)
-    return std::move(fine).error();
+  const Gpu& card = asked.gpu ? *asked.gpu : asked.cluster->gpu;
+  if (auto fine = check_card(query.train, card); !fine) return std::move(fine).error();
+  if (auto fine = set_attention(query, card, *run); !fine) return std::move(fine).error();
   asked.run = *std::move(run);
   StepSetting s = setting_of(asked.run);
   s.gpu = asked.setting.gpu, s.gpu_memory = asked.setting.gpu_memory, s.cluster = asked.setting.cluster;

@@ -67,17 +67,22 @@ inline constexpr WidthConstants kOneGpuScale = run_scale_constants("one GPU", 0.
 inline constexpr WidthConstants kStepOverScale = run_scale_constants("inference, several GPUs", 0.64, 0.83);
 inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 0.90, 0.83);
 
-// What served loads are off by beside their steps: settings that nobody states, hosts, clients. Queued: requests spend
-// most of the time to their first token waiting to be scheduled. Rates as times: down is the faster run. A few first
-// requests that wait for seconds make a mean of first tokens less sure than their median.
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.00, 1.21);
-inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.00, 0.28);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.09, 0.53);
-inline constexpr WidthConstants kRequestWidth = run_width_constants("serving, a request", 0.00, 0.00);
-inline constexpr WidthConstants kRateWidth = run_width_constants("serving, throughput", 0.00, 0.00);
-inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.14, 0.80);
-inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.18, 0.24);
-inline constexpr WidthConstants kQueuedRequestWidth = run_width_constants("queued serving, a request", 0.00, 0.09);
-inline constexpr WidthConstants kQueuedRateWidth = run_width_constants("queued serving, throughput", 0.00, 0.36);
+// The same of a served load's steps: its kernels follow each other for minutes, and most of what they leave open evens
+// out over them.
+inline constexpr WidthConstants kServedScale = run_scale_constants("serving", 0.30, 0.30);
+
+// What first tokens and the tokens after them are off by beside their steps: settings that nobody states, hosts,
+// clients. A request's time and rates of requests are made of both. Queued: requests spend most of the time to their
+// first token waiting to be scheduled. A few requests that wait for seconds make a mean less sure than its median.
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.10, 1.19);
+inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.05, 0.15);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.16, 0.68);
+inline constexpr WidthConstants kMedianTpotWidth = run_width_constants("serving, median token", 0.07, 0.00);
+inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.21, 0.96);
+inline constexpr WidthConstants kQueuedMedianTtftWidth =
+    run_width_constants("queued serving, median first token", 0.33, 0.23);
+inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.19, 0.33);
+inline constexpr WidthConstants kQueuedMedianTpotWidth =
+    run_width_constants("queued serving, median token", 0.02, 0.13);
 
 }  // namespace tilecast::constants

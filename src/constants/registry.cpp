@@ -340,15 +340,15 @@ void add_intervals(List& list) {
   list.add_all(kOneGpuScale);
   list.add_all(kStepOverScale);
   list.add_all(kTrainingOverScale);
+  list.add_all(kServedScale);
   list.add_all(kTtftWidth);
   list.add_all(kMedianTtftWidth);
   list.add_all(kTpotWidth);
-  list.add_all(kRequestWidth);
-  list.add_all(kRateWidth);
+  list.add_all(kMedianTpotWidth);
   list.add_all(kQueuedTtftWidth);
+  list.add_all(kQueuedMedianTtftWidth);
   list.add_all(kQueuedTpotWidth);
-  list.add_all(kQueuedRequestWidth);
-  list.add_all(kQueuedRateWidth);
+  list.add_all(kQueuedMedianTpotWidth);
 }
 
 void add_tune(List& list) {

@@ -14,10 +14,6 @@ using namespace constants;
 
 namespace {
 
-bool is_attention(const Shape& shape) {
-  return shape.is<AttentionPrefill>() || shape.is<AttentionDecode>() || shape.is<AttentionBackward>();
-}
-
 Count longest(const std::vector<Count>& lengths, Count same) {
   return lengths.empty() ? same : *std::max_element(lengths.begin(), lengths.end());
 }
@@ -31,11 +27,6 @@ void drop_idle_window(AttentionPrefill& a) {
 
 // vLLM's kernel before it had FlashAttention 3.
 bool old_vllm(EngineKind kind, EngineEra era) { return kind == EngineKind::vllm && era == EngineEra::year_2024; }
-
-// PyTorch of 2023 and 2024 had FlashAttention 2 on every card (cuDNN was first in 2.5.0 alone).
-AttentionForm form_of(AttentionForm asked, EngineEra era) {
-  return asked == AttentionForm::fused && era != EngineEra::current ? AttentionForm::flash2 : asked;
-}
 
 AttentionAlgorithm algorithm_of(AttentionForm form) {
   switch (form) {
@@ -53,30 +44,53 @@ AttentionAlgorithm algorithm_of(AttentionForm form) {
   return AttentionAlgorithm::automatic;
 }
 
-Count head_dim(const Shape& shape) {
-  if (const auto* a = shape.get_if<AttentionPrefill>()) return std::max(a->head_dim, a->v_head_dim);
-  if (const auto* a = shape.get_if<AttentionDecode>()) return a->head_dim;
-  if (const auto* a = shape.get_if<AttentionBackward>()) return std::max(a->forward.head_dim, a->forward.v_head_dim);
-  return 0;
-}
-
-// sdp_utils.cpp, check_prefer_cudnn_attention: with cuDNN newer than 9.15 (PyTorch 2.11 brings 9.19) it comes first on
-// compute capabilities 9 and 10, for heads of up to 256 in steps of 8; FlashAttention 2 otherwise. On an H200 all 105
-// default calls of data/measurements/h200_attention_kernels.csv.gz ran cuDNN. ROCm's flash kernel is FlashAttention 2
-// in Triton.
-KernelSource pytorch_source(const Gpu& gpu, const Shape& shape) {
-  const TensorGeneration generation = gpu.tensor_generation();
-  const bool first = generation == TensorGeneration::wgmma || generation == TensorGeneration::tcgen05;
-  const Count dim = head_dim(shape);
-  return first && dim <= 256 && dim % 8 == 0 ? KernelSource::cudnn : KernelSource::flash_attention_2;
-}
-
 }  // namespace
+
+bool is_attention(const Shape& shape) {
+  return shape.is<AttentionPrefill>() || shape.is<AttentionDecode>() || shape.is<AttentionBackward>();
+}
+
+AttentionAlgorithm algorithm_of(const Shape& shape) {
+  if (const auto* a = shape.get_if<AttentionPrefill>()) return a->algorithm;
+  if (const auto* a = shape.get_if<AttentionDecode>()) return a->algorithm;
+  if (const auto* a = shape.get_if<AttentionBackward>()) return a->forward.algorithm;
+  return AttentionAlgorithm::automatic;
+}
+
+AttentionForm form_of(AttentionAlgorithm algorithm) {
+  switch (algorithm) {
+    case AttentionAlgorithm::automatic: break;
+    case AttentionAlgorithm::fa2: return AttentionForm::flash2;
+    case AttentionAlgorithm::fa3: return AttentionForm::flash3;
+    case AttentionAlgorithm::blackwell: return AttentionForm::flash4;
+    case AttentionAlgorithm::cudnn: return AttentionForm::cudnn;
+    case AttentionAlgorithm::efficient: return AttentionForm::xformers;
+    case AttentionAlgorithm::ck: return AttentionForm::ck;
+    case AttentionAlgorithm::aiter: return AttentionForm::aiter;
+  }
+  return AttentionForm::fused;
+}
+
+KernelSource source_of(AttentionForm form) {
+  switch (form) {
+    case AttentionForm::flash2: return KernelSource::flash_attention_2;
+    case AttentionForm::flash3: return KernelSource::flash_attention_3;
+    case AttentionForm::flash4: return KernelSource::flash_attention_4;
+    case AttentionForm::cudnn: return KernelSource::cudnn;
+    case AttentionForm::xformers: return KernelSource::efficient_attention;
+    case AttentionForm::ck: return KernelSource::ck_flash_attention;
+    case AttentionForm::aiter: return KernelSource::aiter_flash_attention;
+    case AttentionForm::fused:
+    case AttentionForm::eager:
+    case AttentionForm::math: break;
+  }
+  return {};
+}
 
 Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm form) {
   const AttentionAlgorithm whose = serves(kind)
                                        ? old_vllm(kind, era) ? AttentionAlgorithm::fa2 : AttentionAlgorithm::automatic
-                                       : algorithm_of(form_of(form, era));
+                                       : algorithm_of(form);
   // TensorRT-LLM compares the window with the lengths before it picks a kernel. vLLM passes it to FlashAttention, which
   // then loses its packing of query heads; in 2024 vLLM's block tables cut the cache and the kernel did not know about
   // the window.
@@ -97,19 +111,7 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm fo
 KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era, AttentionForm form) {
   if (!is_attention(shape)) return {};
   if (serves(kind)) return old_vllm(kind, era) ? KernelSource::vllm_flash_attn_fa2 : KernelSource::unsaid;
-  switch (form_of(form, era)) {
-    case AttentionForm::flash2: return KernelSource::flash_attention_2;
-    case AttentionForm::flash3: return KernelSource::flash_attention_3;
-    case AttentionForm::flash4: return KernelSource::flash_attention_4;
-    case AttentionForm::cudnn: return KernelSource::cudnn;
-    case AttentionForm::xformers: return KernelSource::efficient_attention;
-    case AttentionForm::ck: return KernelSource::ck_flash_attention;
-    case AttentionForm::aiter: return KernelSource::aiter_flash_attention;
-    case AttentionForm::fused:
-    case AttentionForm::eager:
-    case AttentionForm::math: break;
-  }
-  return {};
+  return source_of(form);
 }
 
 namespace {
@@ -127,14 +129,11 @@ double attention_longer_on_hopper(const Shape& shape, EngineKind kind, EngineEra
   return is_triton_of_2023(shape, kind, era) ? kTriton2023Hopper / kTriton2023 : 1.0;
 }
 
-KernelSource wide_attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine) {
-  const bool prefill = shape.is<AttentionPrefill>() || shape.is<AttentionBackward>();
-  const bool efficient = prefill && engine == Launcher::pytorch && gpu.vendor == Vendor::nvidia;
-  return efficient ? KernelSource::efficient_attention : KernelSource::unsaid;
-}
-
-KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine) {
+KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine, const Format& format,
+                                 TorchRelease torch) {
   if (!is_attention(shape)) return {};
+  if (engine == Launcher::pytorch) return source_of(torch_attention(gpu, shape, format, torch));
+  if (format.activation_bits > 16) return {};  // the engines' kernels take no fp32
   const TensorGeneration generation = gpu.tensor_generation();
   const bool hopper = generation == TensorGeneration::wgmma, blackwell = generation == TensorGeneration::tcgen05;
   const bool decode = shape.is<AttentionDecode>();
@@ -145,14 +144,25 @@ KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launc
     return decode ? KernelSource::aiter_paged_attention : KernelSource::aiter_flash_attention;
   if (engine == Launcher::trtllm) return KernelSource::torch_flow;
   if (engine == Launcher::vllm) {
+    // vllm/platforms/cuda.py: FlashAttention needs compute capability 8.0; Triton's kernels stand in before it.
+    if (gpu.vendor == Vendor::nvidia && gpu.architecture < Architecture::ampere) return KernelSource::triton;
     if (blackwell) return decode ? KernelSource::vllm_flashinfer_decode : KernelSource::vllm_flashinfer_prefill;
     return hopper ? KernelSource::vllm_flash_attn_fa3 : KernelSource::vllm_flash_attn_fa2;
   }
   // server_args.py of SGLang: FlashAttention 3 on Hopper, TensorRT-LLM's kernels on Blackwell, FlashInfer elsewhere.
   if (engine == Launcher::sglang)
     return blackwell ? KernelSource::trtllm_mha : hopper ? KernelSource::fa3 : KernelSource::flashinfer;
-  if (engine == Launcher::pytorch) return pytorch_source(gpu, shape);
   return {};
+}
+
+Shape attention_that_runs(const Gpu& gpu, Shape shape) {
+  const auto check = [&](AttentionAlgorithm& algorithm) {
+    if (!resolve_algorithm(algorithm, gpu)) algorithm = AttentionAlgorithm::automatic;
+  };
+  if (auto* a = shape.get_if<AttentionDecode>()) check(a->algorithm);
+  if (auto* a = shape.get_if<AttentionPrefill>()) check(a->algorithm);
+  if (auto* a = shape.get_if<AttentionBackward>()) check(a->forward.algorithm);
+  return shape;
 }
 
 }  // namespace tilecast

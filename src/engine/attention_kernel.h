@@ -2,10 +2,18 @@
 #pragma once
 
 #include "engine/kinds.h"
+#include "engine/torch_attention.h"
 #include "gpu/gpu.h"
+#include "kernel/attention.h"
 #include "kernel/kernel.h"
 
 namespace tilecast {
+
+bool is_attention(const Shape& shape);  // any but latent attention (MLA)
+AttentionAlgorithm algorithm_of(const Shape& attention);
+// Forms and algorithms that mean the same kernel; `fused` and `automatic` where there is none.
+AttentionForm form_of(AttentionAlgorithm algorithm);
+KernelSource source_of(AttentionForm form);
 
 // The shape as the engine requests it: its algorithm if the card does not decide, and no window if none binds. `form`
 // counts where PyTorch runs it.
@@ -15,9 +23,11 @@ Shape attention_as(Shape shape, EngineKind kind, EngineEra era, AttentionForm fo
 KernelSource attention_source(const Shape& shape, EngineKind kind, EngineEra era,
                               AttentionForm form = AttentionForm::fused);
 // ... if it does: what the engine chooses on this card. Empty for other kernels.
-KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine);
-// ... of fp32, which neither cuDNN's nor FlashAttention's kernels take.
-KernelSource wide_attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine);
+KernelSource attention_source_on(const Gpu& gpu, const Shape& shape, const Launcher& engine, const Format& format,
+                                 TorchRelease torch = {});
+
+// Without an algorithm that the card has no kernel of: engines and frameworks ask for theirs by default, not by card.
+Shape attention_that_runs(const Gpu& gpu, Shape shape);
 
 // The time of an era's kernel relative to the priced one.
 double attention_longer(const Shape& shape, EngineKind kind, EngineEra era);

@@ -43,15 +43,17 @@ TEST(AttentionKernel, PyTorchChoosesByTheCard) {
     return attention_as(forward, pytorch, era, form).as<AttentionPrefill>().algorithm;
   };
   EXPECT_EQ(whose(EngineEra::current, AttentionForm::fused), AttentionAlgorithm::automatic);
-  EXPECT_EQ(whose(EngineEra::year_2024, AttentionForm::fused), AttentionAlgorithm::fa2);
+  EXPECT_EQ(whose(EngineEra::year_2024, AttentionForm::fused), AttentionAlgorithm::automatic);
   EXPECT_EQ(whose(EngineEra::current, AttentionForm::cudnn), AttentionAlgorithm::cudnn);
   const auto on = [&](const char* gpu, Count dim) {
     forward.head_dim = dim;
-    return attention_source_on(*find_gpu(gpu), forward, Launcher::pytorch).text();
+    return attention_source_on(*find_gpu(gpu), forward, Launcher::pytorch, *format_from("bf16")).text();
   };
   EXPECT_EQ(on("H200-SXM", 72), "cudnn");
-  EXPECT_EQ(on("B200", 256), "cudnn");
-  EXPECT_EQ(on("H200-SXM", 288), "flash_attention_2");
+  EXPECT_EQ(on("H200-SXM", 256), "cudnn");
+  EXPECT_EQ(on("B200", 128), "cudnn");
+  EXPECT_EQ(on("B200", 256), "flash_attention_2");
+  EXPECT_EQ(on("H200-SXM", 288), "efficient_attention");
   EXPECT_EQ(on("H200-SXM", 70), "flash_attention_2");
   EXPECT_EQ(on("A100-SXM-80GB", 128), "flash_attention_2");
   EXPECT_EQ(on("L40S", 64), "flash_attention_2");
@@ -78,7 +80,7 @@ TEST(AttentionKernel, PytorchsOnlyFusedKernelOfFullPrecisionIsTheEfficientOne) {
 
 TEST(AttentionKernel, EnginesChooseByTheCard) {
   const auto on = [](const char* gpu, const char* engine) {
-    return attention_source_on(*find_gpu(gpu), decode(100, 0), Launcher::named(engine)).text();
+    return attention_source_on(*find_gpu(gpu), decode(100, 0), Launcher::named(engine), *format_from("bf16")).text();
   };
   EXPECT_EQ(on("H100-SXM", "vllm"), "vllm_flash_attn_fa3");
   EXPECT_EQ(on("L40S", "vllm"), "vllm_flash_attn_fa2");
@@ -89,11 +91,12 @@ TEST(AttentionKernel, EnginesChooseByTheCard) {
   EXPECT_EQ(on("A100-SXM-80GB", "pytorch"), "flash_attention_2");
   EXPECT_EQ(on("MI300X", "vllm"), "rocm_paged_attention");
   EXPECT_EQ(on("MI300X", "sglang"), "aiter_paged_attention");
-  EXPECT_EQ(attention_source_on(*find_gpu("MI300X"), AttentionPrefill{}, Launcher::vllm),
+  EXPECT_EQ(on("T4", "vllm"), "triton");
+  EXPECT_EQ(attention_source_on(*find_gpu("MI300X"), AttentionPrefill{}, Launcher::vllm, *format_from("bf16")),
             KernelSource::rocm_triton_attention);
   EXPECT_EQ(attention_source(AttentionPrefill{}, EngineKind::pytorch, EngineEra::current, AttentionForm::aiter),
             KernelSource::aiter_flash_attention);
-  EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, Launcher::sglang).text(), "");
+  EXPECT_EQ(attention_source_on(*find_gpu("H20"), Gemm{1, 1, 1}, Launcher::sglang, *format_from("bf16")).text(), "");
 }
 
 // Composer's Triton kernels: 1.6 times as long as FlashAttention 2, 2.15 times where products are asynchronous.

@@ -177,6 +177,7 @@ Program lower(const Graph& graph, const EngineOptions& options) {
   Program program;
   program.host = host_cost(options.kind, options.era);
   program.engine = options.kind, program.era = options.era;
+  program.torch = options.torch.value_or(torch_of(options.era));
   Context context;  // launches never wait for each other's host call: the host's stream is priced apart
   const Launcher launcher = measured_as(options.kind);
   for (const Section& section : graph.sections) {

@@ -10,6 +10,7 @@
 #include "engine/kinds.h"
 #include "engine/precision.h"
 #include "engine/routing.h"
+#include "engine/torch_attention.h"
 #include "model/backward.h"
 #include "model/graph.h"
 #include "model/workload.h"
@@ -20,6 +21,7 @@ namespace tilecast {
 struct EngineOptions {
   EngineKind kind = EngineKind::vllm;
   EngineEra era = EngineEra::current;
+  std::optional<TorchRelease> torch = {};  // pytorch: none: the era's
   Precision precision;
   std::optional<Routing> routing = {};  // of tokens to experts; none: usual_routing(), even in training
   bool eager_attention = false;         // pytorch: attention as separate products and a softmax
@@ -69,6 +71,7 @@ struct Program {
   HostCost host;
   EngineKind engine = EngineKind::vllm;
   EngineEra era = EngineEra::current;
+  TorchRelease torch;
   Count launches() const;  // of a whole step, counting each call once
 };
 

@@ -14,7 +14,9 @@
 #include "engine/rocm.h"
 #include "engine/run_width.h"
 #include "estimate/power.h"
+#include "kernel/attention.h"
 #include "kernel/attention_decode.h"
+#include "kernel/attention_sources.h"
 #include "kernel/gemm.h"
 #include "kernel/shape_text.h"
 
@@ -160,7 +162,7 @@ struct RunAs {
   Kernel kernel;
   Context context;
 };
-RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
+RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024, TorchRelease torch) {
   RunAs as{call.kernel, call.context};
   const ChosenPath path = call.narrow ? narrow_path(gpu, call.kernel) : path_on(gpu, call.kernel, call.context.engine);
   as.kernel.format = path.format;
@@ -171,10 +173,10 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024) {
   as.context.engine = path.engine;
   KernelSource& source = as.context.kernel_source;
   if (source.empty()) source = path.kernel_source;
-  const bool narrow = call.kernel.format.activation_bits <= 16;
+  if (!resolve_algorithm(algorithm_named(source), gpu)) source = {};
+  as.kernel.shape = attention_that_runs(gpu, std::move(as.kernel.shape));
   if (source.empty())
-    source = narrow ? attention_source_on(gpu, call.kernel.shape, as.context.engine)
-                    : wide_attention_source_on(gpu, call.kernel.shape, as.context.engine);
+    source = attention_source_on(gpu, call.kernel.shape, as.context.engine, call.kernel.format, torch);
   if (rocm_2024)
     if (const auto older = rocm_2024_attention(call.kernel.shape); !older.empty()) source = older;
   return as;
@@ -186,13 +188,14 @@ struct Pricing {
   Method method;
   const ModelSource* weights;
   bool rocm_2024;
+  TorchRelease torch;
   Wanted wanted = Wanted::all;
 };
 
 // One call on a card that the rest of its step leaves cool. Errors name the call.
 Result<CallForecast> forecast_call(const KernelCall& call, const Pricing& p) {
   if (call.turns && multiplies_any_layout(p.gpu)) return CallForecast{};  // nothing to transpose for
-  const RunAs as = run_as(call, p.gpu, p.rocm_2024);
+  const RunAs as = run_as(call, p.gpu, p.rocm_2024, p.torch);
   auto priced = price_call(as.kernel, p.gpu, as.context, p.method, p.weights, p.wanted);
   if (!priced) {
     Error failure = std::move(priced).error();
@@ -219,8 +222,8 @@ std::string cost_key(const KernelCall& call, const Program& program) {
   const Format& f = call.kernel.format;
   const Context& c = call.context;
   std::string key = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|", static_cast<int>(program.engine),
-      static_cast<int>(program.era), call.kernel.shape.index(), f.name, static_cast<int>(f.math),
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|", static_cast<int>(program.engine),
+      static_cast<int>(program.era), program.torch.minor, program.torch.patch, call.kernel.shape.index(), f.name, static_cast<int>(f.math),
       static_cast<int>(f.accumulate), f.weight_bits, f.activation_bits, static_cast<int>(f.output),
       static_cast<int>(f.quantise), f.unpack_weights, static_cast<int>(c.runtime), static_cast<int>(c.warmth),
       c.weight_copies, c.activation_copies, c.engine.text(), c.kernel_source.text(), static_cast<int>(c.run),
@@ -233,7 +236,7 @@ std::string cost_key(const KernelCall& call, const Program& program) {
 
 Result<std::vector<CallCost>> call_costs(const Program& program, const Gpu& gpu, Method method,
                                          const ModelSource* weights, KnownCosts* known) {
-  const Pricing pricing{gpu, method, weights, is_rocm_2024(program, gpu), Wanted::time};
+  const Pricing pricing{gpu, method, weights, is_rocm_2024(program, gpu), program.torch, Wanted::time};
   const Seconds switching = host_on(gpu, program).switching;
   std::vector<CallCost> costs;
   costs.reserve(program.calls.size());
@@ -256,7 +259,7 @@ Result<ProgramForecast> forecast_step(const Program& program, const Gpu& gpu, Co
                                       const ModelSource* weights) {
   ProgramForecast step;
   step.calls.reserve(program.calls.size());
-  const Pricing pricing{gpu, method, weights, is_rocm_2024(program, gpu)};
+  const Pricing pricing{gpu, method, weights, is_rocm_2024(program, gpu), program.torch};
   const HostCost host = host_on(gpu, program);
   for (const KernelCall& call : program.calls) {
     auto forecast = forecast_call(call, pricing);

@@ -16,12 +16,18 @@ double range_sum(Count first, Count last) {
 
 Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gpu& gpu) {
   const TensorGeneration generation = gpu.tensor_generation();
+  const bool before_ampere = gpu.vendor == Vendor::nvidia && gpu.architecture < Architecture::ampere;
   switch (wanted) {
     case AttentionAlgorithm::automatic:
       if (generation == TensorGeneration::wgmma) return AttentionAlgorithm::fa3;
       if (generation == TensorGeneration::tcgen05) return AttentionAlgorithm::blackwell;
+      if (before_ampere) return AttentionAlgorithm::efficient;
       return gpu.vendor == Vendor::amd ? AttentionAlgorithm::ck : AttentionAlgorithm::fa2;
-    case AttentionAlgorithm::fa2: return gpu.vendor == Vendor::amd ? AttentionAlgorithm::ck : wanted;
+    case AttentionAlgorithm::fa2:
+      if (before_ampere)
+        return field_error("algorithm", "FlashAttention 2 is written for Ampere and later, not for " + gpu.name,
+                           "choose auto or efficient");
+      return gpu.vendor == Vendor::amd ? AttentionAlgorithm::ck : wanted;
     case AttentionAlgorithm::ck:
       if (gpu.vendor == Vendor::amd) return wanted;
       return field_error("algorithm", "Composable Kernel is written for AMD's cards, not for " + gpu.name,
@@ -34,6 +40,9 @@ Result<AttentionAlgorithm> resolve_algorithm(AttentionAlgorithm wanted, const Gp
     case AttentionAlgorithm::cudnn:
       if (gpu.vendor != Vendor::nvidia)
         return field_error("algorithm", "cuDNN is NVIDIA's, and " + gpu.name + " is not", "choose auto or fa2");
+      if (before_ampere)
+        return field_error("algorithm", "cuDNN's attention is written for Ampere and later, not for " + gpu.name,
+                           "choose auto or efficient");
       if (generation == TensorGeneration::wgmma) return wanted;
       return generation == TensorGeneration::tcgen05 ? AttentionAlgorithm::blackwell : AttentionAlgorithm::fa2;
     case AttentionAlgorithm::fa3:

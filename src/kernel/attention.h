@@ -17,7 +17,8 @@ inline constexpr std::array<std::string_view, 2> kAttentionMaskNames = {"causal"
 constexpr const auto& enum_names(AttentionMask) { return kAttentionMaskNames; }
 
 // Whose kernel it is. `automatic` is the engines' default on the card: FlashAttention 3 on Hopper, the two-tile
-// pipeline of FlashAttention 4 and TRT-LLM-gen on data-centre Blackwell, FlashAttention 2 elsewhere. `cudnn` resolves
+// pipeline of FlashAttention 4 and TRT-LLM-gen on data-centre Blackwell, FlashAttention 2 elsewhere; before Ampere, for
+// which neither is written, `efficient`. `cudnn` resolves
 // to the pipeline it resembles on the card; on Hopper it has its own. `efficient` is xFormers' kernel (CUTLASS), which
 // PyTorch keeps for masks and cards that FlashAttention does not support. `ck` and `aiter` are AMD's: Composable
 // Kernel's (ROCm's FlashAttention 2) and AITER's assembly kernels; they are chosen by card or kernel source, never by

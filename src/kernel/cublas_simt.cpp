@@ -148,8 +148,8 @@ bool has_later_simt(const Gpu& gpu) {
 
 GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   const CublasNets& fitted = cublas_nets();
-  const KernelNets& nets =
-      (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(fitted_gpu(gpu, batched))];
+  const CublasGpu kernels = fitted_gpu(gpu, batched);
+  const KernelNets& nets = (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(kernels)];
   const View view(p, gpu.sms);
   const double results = static_cast<double>(p.m) * static_cast<double>(p.n);
   Candidates candidates;
@@ -171,7 +171,7 @@ GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   choice.tile_k = best.net->tile_k;
   choice.stages = 2;  // double-buffered: 12 KiB of shared memory for 128 x 64
   choice.reduction_kernel = results * best.split <= static_cast<double>(kWorkspaceFloats);
-  if (has_later_simt(gpu)) {
+  if (kernels == CublasGpu::hopper) {
     choice.stages = 3;
     choice.latency_steps = gpu.tuned(kLaterStepClocks) / pipeline_latency(gpu).step_clocks;
     choice.result_slots = gpu.tuned(kLaterResultSlots);

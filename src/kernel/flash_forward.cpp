@@ -156,7 +156,8 @@ FlashTile decoder_tile(const DecoderShape& shape, const TileQuestion& question) 
 
 // A CTA alone on its SM also waits for its own products.
 void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
-  if (question.algorithm == AttentionAlgorithm::fa2 && own_flashinfer(context)) {
+  const bool flash2 = question.algorithm == AttentionAlgorithm::fa2 || question.algorithm == AttentionAlgorithm::efficient;
+  if (flash2 && own_flashinfer(context)) {
     layout.tile = flashinfer_tile(question, gpu);
     layout.splits = flashinfer_splits(all_tiles(layout), kv, gpu);
   } else if (layout.triton) {

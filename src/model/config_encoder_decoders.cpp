@@ -138,27 +138,20 @@ const std::vector<ModelFamily>& encoder_decoder_families() {
     t.place = NormPlace::after;
     t.final_norm = false;
   });
+  const auto embeds_as_bart = [](Traits& t) {
+    t.embedding_norm = true;
+    t.position_offset = 2;
+  };
   static const std::vector<ModelFamily> kFamilies = {
       {.stems = {"T5", "MT5", "SwitchTransformers"},
        .model_types = {"t5", "mt5", "switch_transformers"},
        .traits = kT5,
        .model = read_t5},
       {.stems = {"T5Encoder", "MT5Encoder"}, .model_types = {}, .traits = kT5, .model = read_t5_encoder},
-      {.stems = {"Bart"},
-       .model_types = {"bart"},
-       .traits = with(kBehind,
-                      [](Traits& t) {
-                        t.embedding_norm = true;
-                        t.position_offset = 2;
-                      }),
-       .model = read_bart},
+      {.stems = {"Bart"}, .model_types = {"bart"}, .traits = with(kBehind, embeds_as_bart), .model = read_bart},
       {.stems = {"MBart"},
        .model_types = {"mbart"},
-       .traits = with(kEncoderTraits,
-                      [](Traits& t) {
-                        t.embedding_norm = true;
-                        t.position_offset = 2;
-                      }),
+       .traits = with(kEncoderTraits, embeds_as_bart),
        .model = read_bart},
       // Pegasus' and Marian's positions are sines, but still stored as tables; M2M-100 (NLLB) computes them.
       {.stems = {"Pegasus", "Blenderbot"},

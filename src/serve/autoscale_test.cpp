@@ -102,7 +102,7 @@ TEST(ServeAutoscale, FollowsTheLoadAndConserves) {
     const auto out = simulate(requests, o);
     ASSERT_TRUE(out) << out.error().line();
     expect_requests_end_once(requests, *out);
-    expect_tokens_conserved(o, *out);
+    expect_tokens_conserved(o, requests, *out);
     EXPECT_EQ(out->blocks_left, 0);
     ASSERT_TRUE(out->fleet);
     Count most = 0;

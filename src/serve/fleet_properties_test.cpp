@@ -48,7 +48,7 @@ TEST(ServeFleet, NothingIsLost) {
     const auto out = simulate(requests, o);
     ASSERT_TRUE(out) << out.error().line();
     expect_requests_end_once(requests, *out);
-    expect_tokens_conserved(o, *out);
+    expect_tokens_conserved(o, requests, *out);
     if (!o.autoscale) expect_within_limits(o, *out);
     EXPECT_EQ(out->blocks_left, 0);
     const ServingMetrics m = metrics_of(*out, {seconds(0.1), {}, {}});

@@ -38,7 +38,7 @@ Count KvGeometry::own_blocks_for(Count tokens, Count shared) const {
 }
 
 KvCache::KvCache(Count blocks, KvGeometry geometry, bool reuse, const KvOffload& offload)
-    : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), reuse_(reuse) {
+    : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), plain_(geometry_.plain()), reuse_(reuse) {
   assert(blocks >= 0);
   if (offload.any() && reuse_ && geometry_.plain()) below_.emplace(offload);
 }
@@ -135,7 +135,7 @@ Count KvCache::lacking(const KvHolding& holding, Count tokens) const {
   return std::max<Count>(0, geometry_.own_blocks_for(tokens, holding.shared * geometry_.block_tokens) - holding.own);
 }
 
-bool KvCache::grow(KvHolding& holding, Count tokens) {
+bool KvCache::grow_by_blocks(KvHolding& holding, Count tokens) {
   const Count more = lacking(holding, tokens);
   if (more == 0) return true;
   if (more > available()) return false;

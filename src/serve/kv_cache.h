@@ -85,7 +85,11 @@ class KvCache {
   // Takes hold of them; `holding` must be empty. Returns their tokens.
   Count take(KvHolding& holding, const KvKey& key, Count tokens);
   // Blocks for `tokens` tokens in all; false, and nothing changed, where not enough are available.
-  bool grow(KvHolding& holding, Count tokens);
+  bool grow(KvHolding& holding, Count tokens) {
+    // Most tokens fit the block of the one before.
+    if (plain_ && tokens <= holding.blocks() * geometry_.block_tokens) return true;
+    return grow_by_blocks(holding, tokens);
+  }
   Count lacking(const KvHolding& holding, Count tokens) const;  // blocks that grow() would have to find
   // The first `tokens` tokens are computed: others may use what they share.
   void publish(KvHolding& holding, const KvKey& key, Count tokens);
@@ -116,6 +120,7 @@ class KvCache {
     KvTiers::Found shared_below, own_below;
     Count blocks() const { return here.blocks() + shared_below.sum() + own_below.sum(); }
   };
+  bool grow_by_blocks(KvHolding& holding, Count tokens);
   Match found(const KvKey& key, Count tokens) const;
   void look(Count id, Count wanted, Count& here, KvTiers::Found& below) const;
   void pin(Count id, Count blocks);
@@ -139,6 +144,7 @@ class KvCache {
 
   Count capacity_, free_, idle_ = 0;
   KvGeometry geometry_;
+  bool plain_;  // it is
   bool reuse_;
   std::optional<KvTiers> below_;
   Chains chains_;

@@ -26,8 +26,8 @@ Summary summary_of(std::vector<float> values) {
   Summary s;
   s.mean = sum / static_cast<double>(values.size());
   s.median = quantile(values, 0.5);
-  s.p90 = quantile(values, 0.9);
-  s.p99 = quantile(values, 0.99);
+  s.p90 = quantile(values, 0.9, 0.5);
+  s.p99 = quantile(values, 0.99, 0.9);
   return s;
 }
 
@@ -117,9 +117,24 @@ double replicas_at(const FleetRecord& fleet, Seconds time) {
   return on;
 }
 
-}  // namespace
+// Without the times between tokens.
+ServingOutcome part_of(const ServingOutcome& outcome, const CountedSpan& span) {
+  ServingOutcome part;
+  for (const RequestRecord& r : outcome.requests)
+    if (span.has(r.sent)) part.requests.push_back(r);
+  for (const StepRecord& s : outcome.steps) {
+    if (!span.has(s.start)) continue;
+    part.steps.push_back(s);
+    part.busy += seconds(static_cast<double>(s.gpu));
+  }
+  part.gap_count = outcome.gap_count;
+  part.replicas = outcome.replicas, part.gpus = outcome.gpus, part.idle = outcome.idle;
+  part.begin = span.from, part.end = span.to;
+  return part;
+}
 
-ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes) {
+ServingMetrics metrics_with(const ServingOutcome& outcome, std::vector<float> gaps, const Slo& slo,
+                            const std::vector<RequestClass>& classes) {
   ServingMetrics m;
   bool objectives = slo.any();
   for (const RequestClass& c : classes) objectives = objectives || c.slo.any();
@@ -151,7 +166,7 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const s
   m.gpu_hours = outcome.gpus * m.duration / kSecondsOfAnHour;
   m.ttft = summary_of(std::move(ttft));
   m.tpot = summary_of(std::move(tpot));
-  m.itl = summary_of(outcome.gaps);
+  m.itl = summary_of(std::move(gaps));
   m.e2el = summary_of(std::move(e2el));
   m.queue = summary_of(std::move(queue));
   if (m.input_tokens > 0) m.hit_rate = static_cast<double>(hits) / static_cast<double>(m.input_tokens);
@@ -167,6 +182,54 @@ ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const s
   m.peak_tokens = tilecast::peak_tokens(outcome.requests);
   m.energy = energy_of(outcome, m);
   for (std::size_t i = 0; i < classes.size(); ++i) m.classes.push_back(class_metrics(outcome, slo, classes, i));
+  return m;
+}
+
+// What is sent in a span need not end in it.
+void count_those_that_end(ServingMetrics& m, const ServingOutcome& outcome, const CountedSpan& span) {
+  double requests = 0, output = 0, tokens = 0;
+  for (const RequestRecord& r : outcome.requests) {
+    if (!r.served() || !span.has(r.last)) continue;
+    ++requests, output += static_cast<double>(r.output), tokens += static_cast<double>(r.input + r.output);
+  }
+  if (!(m.duration > 0)) return;
+  m.request_throughput = requests / m.duration, m.output_throughput = output / m.duration;
+  m.total_throughput = tokens / m.duration;
+  if (m.energy && output > 0) m.energy->per_token = m.energy->joules / output;
+}
+
+ServingMetrics metrics_counted(const ServingOutcome& outcome, std::vector<float> gaps, const Slo& slo,
+                               const std::vector<RequestClass>& classes, const std::optional<CountedSpan>& counted) {
+  if (!counted) return metrics_with(outcome, std::move(gaps), slo, classes);
+  ServingMetrics m = metrics_with(part_of(outcome, *counted), std::move(gaps), slo, classes);
+  count_those_that_end(m, outcome, *counted);
+  return m;
+}
+
+}  // namespace
+
+ServingMetrics metrics_of(const ServingOutcome& outcome, const Slo& slo, const std::vector<RequestClass>& classes,
+                          const std::optional<CountedSpan>& counted) {
+  return metrics_counted(outcome, outcome.gaps, slo, classes, counted);
+}
+ServingMetrics metrics_of(ServingOutcome&& outcome, const Slo& slo, const std::vector<RequestClass>& classes,
+                          const std::optional<CountedSpan>& counted) {
+  return metrics_counted(outcome, std::move(outcome.gaps), slo, classes, counted);
+}
+
+ServingMetrics times(ServingMetrics m, Count deployments) {
+  const auto n = static_cast<double>(deployments);
+  for (Count* of : {&m.completed, &m.refused, &m.cancelled, &m.unsent, &m.wasted_tokens, &m.input_tokens,
+                    &m.output_tokens, &m.preemptions, &m.steps, &m.peak_tokens})
+    *of *= deployments;
+  for (double* of : {&m.request_throughput, &m.output_throughput, &m.total_throughput, &m.gpu_hours}) *of *= n;
+  if (m.goodput) *m.goodput *= n;
+  if (m.missed) *m.missed *= deployments;
+  if (m.energy) m.energy->joules *= n, m.energy->watts *= n;
+  for (ClassMetrics& c : m.classes) {
+    for (Count* of : {&c.completed, &c.refused, &c.cancelled, &c.unsent}) *of *= deployments;
+    if (c.goodput) *c.goodput *= n;
+  }
   return m;
 }
 

@@ -153,9 +153,9 @@ class Search {
       set_copies(d, copies);
       // A run that ends is over before a queue that grows without end is long.
       if (q_.recorded.drawn && d.steady.saturated()) return false;
-      const auto metrics = judge_.simulated(d, d.rate);
-      if (!metrics) return metrics.error();
-      return judge_.meets(*metrics);
+      const auto figures = judge_.simulated(d, d.rate);
+      if (!figures) return figures.error();
+      return figures->meets;
     };
     // Between the last number that misses and the first that meets.
     Count misses = 0, meets = 0;
@@ -253,12 +253,14 @@ class Search {
     double passes = best.rate, fails = 0;
     ServingMetrics failed;
     const auto ask = [&](double rate) -> Status {
-      auto metrics = judge_.simulated(best, rate);
-      if (!metrics) return std::move(metrics).error();
-      if (judge_.meets(*metrics)) passes = rate;
-      else fails = rate, failed = *metrics;
+      auto figures = judge_.simulated(best, rate);
+      if (!figures) return std::move(figures).error();
+      if (figures->meets) passes = rate;
+      else fails = rate, failed = std::move(figures->metrics);
       return Ok{};
     };
+    const Saturation most = judge_.saturation(best);
+    plan_.breaks.saturation = most.rate, plan_.breaks.limit = most.limit;
     for (int i = 0; i < 16 && fails == 0; ++i)
       if (auto done = ask(passes * 1.25); !done) return done;
     if (fails == 0) return Ok{};
@@ -266,19 +268,7 @@ class Search {
       if (auto done = ask((passes + fails) / 2); !done) return done;
     plan_.breaks.rate = fails, plan_.breaks.objective = worst_objective(failed);
     plan_.breaks.cache_full = failed.cache_peak > 0.98;
-    find_saturation(best);
     return Ok{};
-  }
-  void find_saturation(const PlannedDeployment& best) {
-    const SimulationOptions simulation = best.simulation(q_);
-    double low = best.rate, high = 64 * low;
-    for (int i = 0; i < 12; ++i) {
-      const double rate = std::sqrt(low * high);
-      const SteadyState state = steady_state(simulation, q_.load(rate, best.pool.setup->pool.geometry.block_tokens));
-      if (state.saturated()) high = rate, plan_.breaks.limit = state.limit;
-      else low = rate;
-    }
-    if (plan_.breaks.limit != Limit::none) plan_.breaks.saturation = high;
   }
   std::string worst_objective(const ServingMetrics& m) const {
     const auto over = [&](const std::optional<Seconds>& slo, const Summary& of) {

@@ -52,8 +52,8 @@ struct ServeFeatures {
 struct ServeQuery {
   ModelSpec model;
   ServingObjective objective = ServingObjective::cost;
-  // With a rate where the objective is cost or energy. The number of requests is what simulations take; 0: half a
-  // minute's worth, within limits.
+  // With a rate where the objective is cost or energy. The number of requests is what simulations take; 0: as many as
+  // a steady load needs (serve/plan_run.h).
   WorkloadOptions workload;
   PlanRequests recorded;              // in place of what the workload would draw
   std::vector<RequestClass> classes;  // each with objectives of its own
@@ -71,7 +71,6 @@ struct ServeQuery {
   bool together = true, apart = true;  // aggregated, disaggregated
   Count context_limit = 0;             // 0: the model's
   SteadyLoad load(double rate, Count block_tokens) const;
-  WorkloadOptions workload_at(double rate) const;
   // Requests a second, and tokens of an answer.
   double requests_at(double rate) const { return recorded.any() ? rate * recorded.each : rate; }
   Count mean_input() const { return recorded.any() ? recorded.at_one.input.mean : workload.input.mean; }

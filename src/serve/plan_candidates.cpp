@@ -161,8 +161,9 @@ void CandidateSearch::size_together(const std::shared_ptr<const ServeSetup>& set
     ++plan_.too_slow;
     return;
   }
-  for (const Count n : {least + 1, ceil_div(3 * least, 2), 2 * least})
-    if (n > least && n <= most) keep(evaluated({setup, n}, {}, rate), true);
+  Count last = least;
+  for (const Count n : {least + 1, ceil_div(5 * least, 4), ceil_div(3 * least, 2), 2 * least})
+    if (n > last && n <= most) keep(evaluated({setup, last = n}, {}, rate), true);
 }
 
 // A pool for prompts answers for TTFT alone, one for answers for TPOT: each is sized beside plenty of the other.

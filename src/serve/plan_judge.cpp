@@ -40,31 +40,35 @@ double chance_of(const Slo& slo, Statistic statistic, const ServingMetrics& fore
   return chance;
 }
 
-WorkloadOptions PlanJudge::workload(const PlannedDeployment& d, double rate) const {
-  if (d.in_flight == 0) return q_.workload_at(rate);
-  // Enough of them that the beginning and the end, where not all places are taken, weigh little.
-  constexpr Count kLeast = 300, kMost = 40000, kTurns = 4;
-  WorkloadOptions w = q_.workload;
-  w.rate = 0;
-  if (w.requests == 0) w.requests = std::clamp(kTurns * d.in_flight, kLeast, kMost);
-  return w;
+double chance_of_rate(double rate, double capacity, const RateEnds& ends) {
+  return 1 - chance_below(rate, capacity, ends.low, ends.high);
 }
 
-Result<std::vector<Request>> PlanJudge::requests(const PlannedDeployment& d, double rate) const {
-  if (q_.recorded.any()) return sent_at(q_.recorded, rate);
-  return generate(workload(d, rate));
+Result<PlanJudge::Simulated> PlanJudge::run(const PlannedDeployment& d, double rate) const {
+  auto plan = plan_run(q_, d, rate);
+  if (!plan) return std::move(plan).error();
+  auto outcome = simulate(plan->requests, plan->simulation);
+  if (!outcome) return std::move(outcome).error();
+  return Simulated{*std::move(plan), *std::move(outcome)};
 }
 
-Result<ServingOutcome> PlanJudge::run(const PlannedDeployment& d, double rate) const {
-  const auto sent = requests(d, rate);
-  if (!sent) return sent.error();
-  return simulate(*sent, d.simulation(q_));
+PlanJudge::Figures PlanJudge::figures_of(const Simulated& run) const {
+  Figures f;
+  f.metrics = metrics_of(run.plan, run.outcome, q_);
+  f.meets = meets(f.metrics) && keeps_up(run.plan, run.outcome);
+  return f;
 }
 
-Result<ServingMetrics> PlanJudge::simulated(const PlannedDeployment& d, double rate) const {
-  const auto outcome = run(d, rate);
-  if (!outcome) return outcome.error();
-  return metrics_of(*outcome, q_.slo, q_.classes);
+Result<PlanJudge::Figures> PlanJudge::simulated(const PlannedDeployment& d, double rate) const {
+  const auto run = this->run(d, rate);
+  if (!run) return run.error();
+  return figures_of(*run);
+}
+
+Saturation PlanJudge::saturation(const PlannedDeployment& d) const {
+  const Count block = d.pool.setup->pool.geometry.block_tokens;
+  return saturation_of(
+      d.simulation(q_), [&](double rate) { return q_.load(rate, block); }, d.rate);
 }
 
 namespace {
@@ -120,33 +124,57 @@ Seen PlanJudge::seen(const PlannedDeployment& d) const {
   return step ? seen_of(prepared->program, *step) : Seen::no;
 }
 
+namespace {
+
+// Of the steps' time.
+double share_with_prompts(const ServingOutcome& outcome) {
+  double with = 0, all = 0;
+  for (const StepRecord& s : outcome.steps) {
+    all += s.ran_for();
+    if (s.prompt_tokens > 0) with += s.ran_for();
+  }
+  return all > 0 ? with / all : 0;
+}
+
+}  // namespace
+
 Status PlanJudge::judge(PlannedDeployment& d) const {
-  const auto sent = requests(d, d.rate);
-  if (!sent) return sent.error();
-  const SimulationOptions simulation = d.simulation(q_);
-  const auto outcome = simulate(*sent, simulation);
-  if (!outcome) return outcome.error();
-  d.simulated = metrics_of(*outcome, q_.slo, q_.classes);
-  d.meets = meets(*d.simulated);
+  const auto run = this->run(d, d.rate);
+  if (!run) return run.error();
+  const PlanRun& plan = run->plan;
+  Figures figures = figures_of(*run);
+  d.simulated = std::move(figures.metrics), d.meets = figures.meets;
   if (d.simulated->completed == 0) return Ok{};
-  const auto ends = serving_ends(options_of(q_, *d.pool.setup), *sent, simulation, *outcome, q_.slo, method_, weights_);
-  if (!ends) return ends.error();
+  auto ends = serving_ends(options_of(q_, *d.pool.setup), plan.requests, plan.simulation, run->outcome, q_.slo, method_,
+                           weights_, 0, plan.counted);
+  if (!ends) return std::move(ends).error();
+  ends->fast = times(std::move(ends->fast), plan.shares), ends->slow = times(std::move(ends->slow), plan.shares);
   ServingEnds whole = of_whole_run(*ends, *d.simulated);
-  keep_to_patience(whole, simulation);
+  keep_to_patience(whole, plan.simulation);
   d.chance = chance(*d.simulated, whole);
+  // Where requests come faster than they can be served, all of them are late sooner or later.
+  if (d.in_flight == 0 && q_.any_objective()) {
+    const Saturation most = saturation(d);
+    if (most.limit != Limit::none)
+      d.chance = std::min(*d.chance, chance_of_rate(d.rate, most.rate,
+                                                    capacity_ends(most.rate, *ends, share_with_prompts(run->outcome))));
+  }
   d.fast = std::move(whole.fast), d.slow = std::move(whole.slow);
   d.seen = seen(d);
   return Ok{};
 }
 
 Status PlanJudge::judge_most_load(PlannedDeployment& d) const {
-  constexpr int kHalvings = 5;
+  constexpr int kHalvings = 4;
+  const Saturation most = saturation(d);
+  constexpr double kBeyond = 1.1;  // the steady state's own error
   double passes = 0, fails = d.rate * 1.5;
+  if (most.limit != Limit::none) fails = std::min(fails, std::max(most.rate * kBeyond, d.rate * kBeyond));
   for (int i = 0; i < kHalvings; ++i) {
     const double rate = i == 0 ? d.rate : (passes + fails) / 2;
-    const auto metrics = simulated(d, rate);
-    if (!metrics) return metrics.error();
-    (meets(*metrics) ? passes : fails) = rate;
+    const auto figures = simulated(d, rate);
+    if (!figures) return figures.error();
+    (figures->meets ? passes : fails) = rate;
   }
   if (!(passes > 0)) passes = fails / 2;
   std::optional<PlannedDeployment> best;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "serve/plan.h"
+#include "serve/plan_run.h"
 #include "serve/step_width.h"
 
 namespace tilecast {
@@ -15,15 +16,27 @@ double chance_below(double limit, double forecast, double low, double high);
 double chance_of(const Slo& slo, Statistic statistic, const ServingMetrics& forecast, const ServingMetrics& fast,
                  const ServingMetrics& slow);
 
+// Probability that at least `rate` requests a second can be served, by the range that so many are forecast with.
+double chance_of_rate(double rate, double capacity, const RateEnds& ends);
+
 class PlanJudge {
  public:
   PlanJudge(const ServeQuery& query, Method method, const ModelSource* weights)
       : q_(query), method_(method), weights_(weights) {}
 
   // Requests at this rate, or in flight as the deployment has it.
-  Result<ServingOutcome> run(const PlannedDeployment& d, double rate) const;
-  Result<ServingMetrics> simulated(const PlannedDeployment& d, double rate) const;
-  bool meets(const ServingMetrics& metrics) const;
+  struct Simulated {
+    PlanRun plan;
+    ServingOutcome outcome;
+  };
+  Result<Simulated> run(const PlannedDeployment& d, double rate) const;
+  struct Figures {
+    ServingMetrics metrics;
+    bool meets = false;
+  };
+  Result<Figures> simulated(const PlannedDeployment& d, double rate) const;
+  // From which rate on queues would grow without end, by the steady state.
+  Saturation saturation(const PlannedDeployment& d) const;
   // Fills in what follows from a simulation at the deployment's own rate.
   Status judge(PlannedDeployment& d) const;
   // The rate that serves most: requests a second times the chance that they are served within the SLO. From the steady
@@ -33,8 +46,8 @@ class PlanJudge {
   void add_interval(ParetoPoint& point, const PlannedDeployment& d) const;
 
  private:
-  WorkloadOptions workload(const PlannedDeployment& d, double rate) const;
-  Result<std::vector<Request>> requests(const PlannedDeployment& d, double rate) const;
+  Figures figures_of(const Simulated& run) const;
+  bool meets(const ServingMetrics& metrics) const;
   double chance(const ServingMetrics& forecast, const ServingEnds& ends) const;
   Seen seen(const PlannedDeployment& d) const;
 

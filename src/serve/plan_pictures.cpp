@@ -41,7 +41,12 @@ Status draw_best(const ServeQuery& query, const PlanJudge& judge, const PlannedD
   constexpr int kSlices = 200;
   const auto run = judge.run(best, best.rate);
   if (!run) return run.error();
-  pictures.slices = over_time(*run, kSlices);
+  pictures.slices = over_time(run->outcome, kSlices);
+  const auto shares = static_cast<double>(run->plan.shares);
+  for (Slice& slice : pictures.slices) {
+    slice.running *= shares, slice.waiting *= shares;
+    if (slice.watts) *slice.watts *= shares;
+  }
   PlannedDeployment open = best;
   open.in_flight = 0;
   for (const double share : {0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5}) {

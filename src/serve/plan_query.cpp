@@ -12,14 +12,6 @@ PoolOptions PlannedPool::pool() const {
   return options;
 }
 
-WorkloadOptions ServeQuery::workload_at(double rate) const {
-  constexpr Count kLeast = 300, kMost = 3000;
-  WorkloadOptions w = workload;
-  w.rate = rate;
-  if (w.requests == 0) w.requests = std::clamp<Count>(std::llround(30 * rate), kLeast, kMost);
-  return w;
-}
-
 bool ServeQuery::any_objective() const {
   return slo.any() || std::any_of(classes.begin(), classes.end(), [](const RequestClass& c) { return c.slo.any(); });
 }

@@ -152,6 +152,9 @@ Result<PlanRequests> plan_requests(const std::vector<Request>& requests, SharedP
   recorded.paths = std::move(paths);
   recorded.rate = static_cast<double>(number - 1) / span;
   recorded.each = static_cast<double>(recorded.requests.size()) / static_cast<double>(number);
+  Seconds pauses;
+  for (const Request& r : recorded.requests) pauses += r.pause;
+  recorded.pauses = pauses / static_cast<double>(number);
   recorded.left_out = static_cast<Count>(requests.size() - recorded.requests.size());
   recorded.at_one = steady_load_of(recorded, statistic);
   return recorded;

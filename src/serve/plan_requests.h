@@ -16,6 +16,7 @@ struct PlanRequests {
   double rate = 0;     // requests a second that follow no other: a conversation counts once
   SteadyLoad at_one;   // what a steady state needs to know of them, at a rate of one
   double each = 1;     // requests of a conversation, on average
+  Seconds pauses;      // of people and tools in a conversation, on average
   Count left_out = 0;  // of those that were given
   bool drawn = false;  // they stand for a load that goes on, and not for themselves
   bool any() const { return !requests.empty(); }

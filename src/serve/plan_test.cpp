@@ -239,7 +239,7 @@ TEST(ServePlan, MostLoadOnGivenGpus) {
     ASSERT_TRUE(plan && plan->best) << gpus;
     const PlannedDeployment& best = plan->finalists[*plan->best];
     EXPECT_LE(best.gpus(), gpus);
-    const auto metrics = metrics_of(*simulate(*generate(q.workload_at(best.rate)), best.simulation(q)), q.slo);
+    const auto metrics = metrics_of(*simulate(*generate(plan_workload(q, best, best.rate)), best.simulation(q)), q.slo);
     EXPECT_GE(margin(q.slo, metrics, q.statistic), 0);
     EXPECT_GT(best.rate * *best.chance, before);
     before = best.rate * *best.chance;

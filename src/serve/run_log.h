@@ -5,6 +5,7 @@
 // their number are thinned evenly.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "tilecast/serving_metrics.h"
@@ -19,6 +20,8 @@ class RunLog {
   explicit RunLog(ServingOutcome& out, std::size_t most_steps = kMostStepRecords, std::size_t most_gaps = kMostGaps)
       : out_(out), most_steps_(most_steps), most_gaps_(most_gaps) {}
 
+  // Room for the gaps of so many tokens: a list that grows as it goes is copied over and over.
+  void expect_gaps(Count gaps) { out_.gaps.reserve(std::min(static_cast<std::size_t>(gaps), most_gaps_)); }
   void add_step(const StepRecord& step) {
     if (step.cache > out_.cache_peak) out_.cache_peak = step.cache;
     if (together_ > 1) return add_together(step);

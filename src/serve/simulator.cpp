@@ -31,6 +31,9 @@ class Simulation {
     sequences_.resize(requests.size());
     if (o_.prefill) prompts_.resize(requests.size());
     out_.requests.resize(requests.size());
+    Count gaps = 0;
+    for (const Request& r : requests) gaps += r.output - 1;
+    steps_.log().expect_gaps(gaps);
     out_.replicas = static_cast<Count>(replicas_.size());
     if (o_.prefill) out_.gpus = static_cast<double>(o_.prefill->replicas * o_.prefill->gpus);
     out_.gpus += static_cast<double>(o_.pool.replicas * o_.pool.gpus);

@@ -353,6 +353,31 @@ Seconds SteadyState::tpot_at(Statistic statistic) const {
   return tpot + tpot_spread * kNormal[static_cast<std::size_t>(statistic)];
 }
 
+Saturation saturation_of(const SimulationOptions& o, const std::function<SteadyLoad(double)>& load, double near) {
+  constexpr double kLeast = 1e-6, kMost = 1e9, kWithin = 1.005;
+  Saturation found;
+  const auto limit = [&](double rate) {
+    const Limit limit = steady_state(o, load(rate)).limit;
+    if (limit != Limit::none) found = {rate, limit};
+    return limit;
+  };
+  double holds = near, breaks = near;
+  if (limit(near) == Limit::none) do {
+      holds = breaks, breaks *= 2;
+      if (breaks > kMost) return {};
+    } while (limit(breaks) == Limit::none);
+  else do {
+      breaks = holds, holds /= 2;
+      if (holds < kLeast) return {0, found.limit};
+    } while (limit(holds) != Limit::none);
+  while (breaks > holds * kWithin) {
+    const double middle = std::sqrt(holds * breaks);
+    (limit(middle) == Limit::none ? holds : breaks) = middle;
+  }
+  found.rate = breaks;
+  return found;
+}
+
 SteadyState steady_state(const SimulationOptions& o, const SteadyLoad& load) {
   assert(o.pool.limits.policy != Policy::static_batch);
   if (too_long(o, load)) return stopped(Limit::length);

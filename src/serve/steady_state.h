@@ -10,6 +10,8 @@
 // to it away from saturation.
 #pragma once
 
+#include <functional>
+
 #include "serve/simulator.h"
 #include "serve/workload.h"
 
@@ -38,6 +40,15 @@ struct SteadyState {
 
 // Policies other than static batches. The router is taken as round-robin.
 SteadyState steady_state(const SimulationOptions& deployment, const SteadyLoad& load);
+
+// The rate from which on queues grow without end, within half a percent, and what limits it; `load` says how requests
+// come at a rate. Zero: there is none so low.
+struct Saturation {
+  double rate = 0;
+  Limit limit = Limit::none;
+};
+Saturation saturation_of(const SimulationOptions& deployment, const std::function<SteadyLoad(double)>& load,
+                         double near);
 
 // Coefficient of variation: standard deviation over mean.
 double variation(const LengthDistribution& lengths);

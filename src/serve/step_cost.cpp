@@ -210,16 +210,17 @@ Result<std::unique_ptr<StepTable>> StepTable::make(StepPricer pricer, Count long
   if (!prompt) return prompt.error();
   const auto decode = table->pricer_.calls(decode_of(1, 16, 1), exchanges);
   if (!decode) return decode.error();
-  std::set<std::string> of_prompt;
-  for (const CallTime& c : *prompt) of_prompt.insert(c.section + "/" + c.name);
+  std::set<std::pair<std::string, std::string>> of_prompt;
+  for (const CallTime& c : *prompt) of_prompt.emplace(c.section, c.name);
   for (const CallTime& c : *decode)
-    if (!of_attention(c) && of_prompt.count(c.section + "/" + c.name)) table->common_.insert(c.section + "/" + c.name);
+    if (!of_attention(c) && of_prompt.count({c.section, c.name}) > 0) table->common_.emplace(c.section, c.name);
   return table;
 }
 
 StepTable::Part StepTable::part_of(const CallTime& call) const {
   if (of_head(call)) return Part::head;
-  return common_.count(call.section + "/" + call.name) ? Part::body : Part::attention;
+  const std::pair<std::string_view, std::string_view> named{call.section, call.name};
+  return common_.find(named) != common_.end() ? Part::body : Part::attention;
 }
 
 StepTable::Amount StepTable::price(const Workload& workload, Part part) const {

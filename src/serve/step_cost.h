@@ -167,7 +167,16 @@ class StepTable final : public StepCost {
 
   StepPricer pricer_;
   Count longest_;
-  std::set<std::string> common_;  // calls that prompts and decoding share
+  // By section and name; looked up without making a text of them, which a plan does a hundred thousand times.
+  struct CallOrder {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      const int sections = std::string_view(a.first).compare(b.first);
+      return sections != 0 ? sections < 0 : std::string_view(a.second) < std::string_view(b.second);
+    }
+  };
+  std::set<std::pair<std::string, std::string>, CallOrder> common_;  // calls that prompts and decoding share
   // Filled by const functions: a table belongs to one thread.
   mutable std::unordered_map<Count, Amount> tokens_, head_;
   mutable std::unordered_map<AttentionKey, Amount, AttentionKeyHash> decode_, prefill_;

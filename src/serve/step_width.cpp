@@ -68,7 +68,8 @@ StepWidths step_widths(const DeploymentOptions& d, const ServingOutcome& outcome
 
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
-                                 Method method, const ModelSource* weights, int slices) {
+                                 Method method, const ModelSource* weights, int slices,
+                                 const std::optional<CountedSpan>& counted) {
   const StepWidths widths = step_widths(deployment, outcome, method, weights);
   ServingEnds ends;
   ends.widths = widths;
@@ -82,7 +83,7 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
     if (again.prefill) again.prefill->cost = &of_prompts.emplace(*simulation.prefill->cost, widths, slow);
     auto at_end = simulate(requests, again);
     if (!at_end) return std::move(at_end).error();
-    (slow ? ends.slow : ends.fast) = metrics_of(*at_end, slo);
+    (slow ? ends.slow : ends.fast) = metrics_of(*std::move(at_end), slo, {}, counted);
     if (slices == 0) continue;
     at_end->begin = outcome.begin, at_end->end = outcome.end;
     (slow ? ends.slow_over_time : ends.fast_over_time) = over_time(*at_end, slices);
@@ -102,24 +103,47 @@ bool mostly_queued(const std::vector<RequestRecord>& requests) {
   return waiting * 2 > to_first;
 }
 
+RequestShares shares_of_request(double first_token, double request) {
+  if (!(request > 0)) return {};
+  const double first = std::clamp(first_token / request, 0.0, 1.0);
+  return {first, 1 - first};
+}
+
+RequestShares shares_of_rate(const ServingEnds& parts, const ServingMetrics& forecast) {
+  const double requests = std::log(parts.slow.e2el.mean / parts.fast.e2el.mean);
+  const double rates = std::log(parts.fast.request_throughput / parts.slow.request_throughput);
+  if (!(requests > 0) || !(rates > 0)) return {};
+  const double follows = std::min(1.0, rates / requests);
+  const RequestShares shares = shares_of_request(forecast.ttft.mean, forecast.e2el.mean);
+  return {follows * shares.first, follows * shares.further};
+}
+
 namespace {
 
-// One end of a run: its steps' reach is scaled as that of single steps, and joined by what runs are off by besides.
+// What one kind of load is off by beside its steps.
+struct LoadWidths {
+  const WidthConstants &first, &median_first, &token, &median_token;
+};
+constexpr LoadWidths kLoad{kTtftWidth, kMedianTtftWidth, kTpotWidth, kMedianTpotWidth};
+constexpr LoadWidths kQueuedLoad{kQueuedTtftWidth, kQueuedMedianTtftWidth, kQueuedTpotWidth, kQueuedMedianTpotWidth};
+
+// One end of a run: its steps' reach is scaled as that of served steps, and joined by what first tokens and further
+// ones are off by besides.
 class RunEnd {
  public:
   RunEnd(const ServingEnds& parts, const ServingMetrics& forecast, bool slow)
-      : end_(slow ? parts.slow : parts.fast), forecast_(forecast), slow_(slow) {
-    const Width scale = run_scale(parts.steps);
-    scale_ = slow ? scale.up : scale.down;
-    const bool queued = parts.queued;
-    set(&ServingMetrics::ttft, queued ? kQueuedTtftWidth : kTtftWidth);
-    if (!queued)
-      end_.ttft.median =
-          farther((slow ? parts.slow : parts.fast).ttft.median, forecast.ttft.median, of(kMedianTtftWidth), slow);
-    set(&ServingMetrics::tpot, queued ? kQueuedTpotWidth : kTpotWidth);
-    set(&ServingMetrics::itl, queued ? kQueuedTpotWidth : kTpotWidth);
-    set(&ServingMetrics::e2el, queued ? kQueuedRequestWidth : kRequestWidth);
-    const double by = of(queued ? kQueuedRateWidth : kRateWidth);
+      : widths_(parts.queued ? kQueuedLoad : kLoad),
+        end_(slow ? parts.slow : parts.fast),
+        forecast_(forecast),
+        slow_(slow),
+        scale_(of(kServedScale)) {
+    set(&ServingMetrics::ttft, [&](double Summary::*) { return RequestShares{1, 0}; });
+    for (Summary ServingMetrics::*tokens : {&ServingMetrics::tpot, &ServingMetrics::itl})
+      set(tokens, [&](double Summary::*) { return RequestShares{0, 1}; });
+    set(&ServingMetrics::e2el,
+        [&](double Summary::*part) { return shares_of_request(forecast_.ttft.*part, forecast_.e2el.*part); });
+    // Of all requests together, few that wait for long take little away.
+    const double by = beside_steps(shares_of_rate(parts, forecast), true);
     for (double ServingMetrics::*rate :
          {&ServingMetrics::request_throughput, &ServingMetrics::output_throughput, &ServingMetrics::total_throughput})
       end_.*rate = farther(end_.*rate, forecast_.*rate, by, !slow_);  // a slow run has the low rate
@@ -128,6 +152,10 @@ class RunEnd {
 
  private:
   double of(const WidthConstants& width) const { return slow_ ? width.up : width.down; }
+  double beside_steps(const RequestShares& shares, bool median) const {
+    return std::hypot(shares.first * of(median ? widths_.median_first : widths_.first),
+                      shares.further * of(median ? widths_.median_token : widths_.token));
+  }
   // The end of a figure that lies to one side of its forecast.
   double farther(double parts, double forecast, double width, bool above) const {
     if (!(forecast > 0) || !(parts > 0)) return parts;
@@ -135,13 +163,15 @@ class RunEnd {
     const double whole = std::max(std::hypot(scale_ * open, width), double{kNoiseWidth});
     return forecast * std::exp(above ? whole : -whole);
   }
-  void set(Summary ServingMetrics::*figure, const WidthConstants& width) {
-    const Summary &parts = end_.*figure, &forecast = forecast_.*figure;
-    const double by = of(width);
-    end_.*figure = {farther(parts.mean, forecast.mean, by, slow_), farther(parts.median, forecast.median, by, slow_),
-                    farther(parts.p90, forecast.p90, by, slow_), farther(parts.p99, forecast.p99, by, slow_)};
+  template <class Shares>
+  void set(Summary ServingMetrics::*figure, Shares shares) {
+    for (double Summary::*part : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99}) {
+      double& end = (end_.*figure).*part;
+      end = farther(end, (forecast_.*figure).*part, beside_steps(shares(part), part == &Summary::median), slow_);
+    }
   }
 
+  const LoadWidths& widths_;
   ServingMetrics end_;
   const ServingMetrics& forecast_;
   bool slow_;
@@ -154,6 +184,18 @@ ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecas
   ServingEnds whole = parts;
   whole.fast = RunEnd(parts, forecast, false).metrics(), whole.slow = RunEnd(parts, forecast, true).metrics();
   return whole;
+}
+
+RateEnds capacity_ends(double capacity, const ServingEnds& parts, double prompts) {
+  const auto steps = [&](double StepWidth::*end) {
+    return prompts * parts.widths.prompts.*end + (1 - prompts) * parts.widths.answers.*end;
+  };
+  ServingMetrics forecast;
+  forecast.request_throughput = capacity;
+  ServingEnds ends{forecast, forecast, parts.steps, true};
+  ends.fast.request_throughput /= steps(&StepWidth::low), ends.slow.request_throughput /= steps(&StepWidth::high);
+  const ServingEnds whole = of_whole_run(ends, forecast);
+  return {whole.slow.request_throughput, whole.fast.request_throughput};
 }
 
 void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation) {

@@ -75,6 +75,8 @@ TEST(ServeStepWidth, ScalesStepsByTheirKind) {
   EXPECT_DOUBLE_EQ(ScaledCost(cost, widths, true).spent(prompts).joules, 150);
 }
 
+double beyond_noise(double width) { return std::max(width, double{constants::kNoiseWidth}); }
+
 // Steps that are sure leave a run's own width; a run whose steps are not is less sure than either.
 TEST(ServeStepWidth, WholeRunsReachFartherThanTheirSteps) {
   ServingMetrics forecast;
@@ -83,18 +85,51 @@ TEST(ServeStepWidth, WholeRunsReachFartherThanTheirSteps) {
   forecast.output_throughput = 1000;
   ServingEnds parts{forecast, forecast};
   const ServingEnds sure = of_whole_run(parts, forecast);
-  const auto beyond_noise = [](double width) { return std::max(width, double{constants::kNoiseWidth}); };
   EXPECT_NEAR(sure.slow.ttft.mean, 0.1 * std::exp(beyond_noise(constants::kTtftWidth.up)), 1e-12);
+  EXPECT_NEAR(sure.fast.ttft.median, 0.1 * std::exp(-beyond_noise(constants::kMedianTtftWidth.down)), 1e-12);
   EXPECT_NEAR(sure.fast.tpot.p90, 0.03 * std::exp(-beyond_noise(constants::kTpotWidth.down)), 1e-12);
-  EXPECT_NEAR(sure.slow.output_throughput, 1000 * std::exp(-beyond_noise(constants::kRateWidth.up)), 1e-9);
+  EXPECT_NEAR(sure.slow.tpot.median, 0.02 * std::exp(beyond_noise(constants::kMedianTpotWidth.up)), 1e-12);
   parts.slow.ttft.mean = 0.15, parts.fast.ttft.mean = 0.12;  // queues may turn an end around
   const ServingEnds unsure = of_whole_run(parts, forecast);
-  const double open = std::log(1.5) * run_scale(RunKind::inference).up;
+  const double open = std::log(1.5) * constants::kServedScale.up;
   EXPECT_NEAR(unsure.slow.ttft.mean, 0.1 * std::exp(std::hypot(open, double{constants::kTtftWidth.up})), 1e-12);
   EXPECT_LE(unsure.fast.ttft.mean, 0.1) << "an interval holds its forecast";
   parts.queued = true;
   EXPECT_NEAR(of_whole_run(parts, forecast).slow.tpot.mean,
-              0.02 * std::exp(double{constants::kQueuedTpotWidth.up}), 1e-12);
+              0.02 * std::exp(beyond_noise(constants::kQueuedTpotWidth.up)), 1e-12);
+}
+
+// A request's time is its first token's and the others': its interval is theirs, as far as either takes part in it.
+TEST(ServeStepWidth, RequestsReachAsFarAsTheirTokens) {
+  ServingMetrics forecast;
+  forecast.tpot = {0.02, 0.02, 0.03, 0.04};
+  forecast.e2el = {4, 4, 6, 8};
+  for (const double first : {0.0, 1.0, 4.0}) {
+    forecast.ttft = {first, first, first, first};
+    const ServingEnds whole = of_whole_run({forecast, forecast}, forecast);
+    const double share = first / 4, reach = std::log(whole.slow.e2el.mean / 4);
+    EXPECT_NEAR(reach,
+                beyond_noise(std::hypot(share * double{constants::kTtftWidth.up},
+                                        (1 - share) * double{constants::kTpotWidth.up})),
+                1e-12);
+    EXPECT_LE(reach, std::max(double{constants::kTtftWidth.up}, double{constants::kTpotWidth.up}) + 1e-12);
+  }
+}
+
+// The rate of clients who wait for answers is one over requests' time; that of clients who send as they like is theirs.
+TEST(ServeStepWidth, RatesFollowRequestsWhereClientsWait) {
+  ServingMetrics forecast;
+  forecast.ttft = {1, 1, 1, 1}, forecast.e2el = {4, 4, 4, 4};
+  forecast.request_throughput = 10;
+  ServingEnds parts{forecast, forecast};
+  parts.fast.e2el.mean = 3.6, parts.slow.e2el.mean = 4.4;
+  EXPECT_EQ(shares_of_rate(parts, forecast).first, 0) << "as many as come";
+  EXPECT_NEAR(std::log(of_whole_run(parts, forecast).fast.request_throughput / 10), constants::kNoiseWidth, 1e-12);
+  parts.fast.request_throughput = 10 / 0.9, parts.slow.request_throughput = 10 / 1.1;
+  EXPECT_NEAR(shares_of_rate(parts, forecast).first, 0.25, 1e-9);
+  EXPECT_NEAR(shares_of_rate(parts, forecast).further, 0.75, 1e-9);
+  parts.slow.request_throughput = 10 / 0.9 * std::pow(0.9 / 1.1, 0.5);
+  EXPECT_NEAR(shares_of_rate(parts, forecast).further, 0.375, 1e-9) << "half as far";
 }
 
 TEST(ServeStepWidth, NobodyWaitsLongerThanHisPatience) {

@@ -24,13 +24,15 @@ T upper_median(std::vector<T> values) {
   return value_of_rank(std::move(values), middle);
 }
 
-// Linear between the neighbours of rank share x (n - 1), as numpy.quantile has it. Reorders the list.
+// Linear between the neighbours of rank share x (n - 1), as numpy.quantile has it. Reorders the list. Where a lower
+// quantile was taken of it before, its share (`lower`) spares the values below that one.
 template <class T>
-double quantile(std::vector<T>& values, double share) {
-  const double rank = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(rank);
+double quantile(std::vector<T>& values, double share, double lower = 0) {
+  const auto last = static_cast<double>(values.size() - 1);
+  const double rank = share * last;
+  const auto low = static_cast<std::size_t>(rank), from = static_cast<std::size_t>(lower * last);
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(low);
-  std::nth_element(values.begin(), at, values.end());
+  std::nth_element(values.begin() + static_cast<std::ptrdiff_t>(from), at, values.end());
   const double below = *at;
   if (low + 1 >= values.size()) return below;
   const double above = *std::min_element(at + 1, values.end());

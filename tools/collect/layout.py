@@ -12,7 +12,7 @@ from . import cost
 ROTATION_BYTES = 180e6  # 3 x the 60 MB L2 of the H200
 MAX_SETS = 64
 MAX_COPIES = 256
-GRAPH_SECONDS = 1.3e-3  # aimed length of one replay
+GRAPH_SECONDS = 1.3e-3  # target length of one replay
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class Sweep:
             if not self.try_case(case):
                 return 3
             if case.family == "optimizer" or index % 40 == 0:
-                gc.collect()  # automatic collection is off: it would fall into the timing
+                gc.collect()  # automatic collection is off: it would disturb the timing
         if skipped:
             print(f"time is up: {len(left) - skipped} of {len(left)} done in {self.elapsed():.0f} s, "
                   f"{self.failures} failures")

@@ -30,8 +30,8 @@ QUICK_WEIGHTS = {"gemm": 2, "bmm": 2, "attention_prefill": 3, "attention_decode"
 
 
 def quick(families=None, seed=QUICK_SEED):
-    """The plan in an order that is worth most after a minute: every kind of kernel has its share, which grows with the
-    root of how many cases it has, and what models spend their time in has more."""
+    """The plan in the order that is worth most after a minute: every kind of kernel has its share, which grows with the
+    square root of its number of cases; kinds that models spend their time in get more."""
     kinds = {}
     for case in build(families, seed):
         kind = (case.family, case.dtype, case.kernel_source, case.runtime, case.warmth, case.backward)

@@ -1,24 +1,24 @@
-"""Which kernels are also measured under load that lasts: back to back for seconds, so that the card is
-warm and at its power limit where the kernel takes it there. Few, since each takes seconds; of each family
-those that draw most and least."""
+"""Which kernels are also measured under sustained load: back to back for seconds, so that the card is
+warm, and at its power limit where the kernel takes it there. Only a few, since each takes seconds: in each
+family, those that draw the most power and the least."""
 
 from itertools import zip_longest
 
 from .case import make
 
-# Of load a case: clocks settle within a tenth of a second, dips come once a second. Cases follow each other without a
+# Seconds of load per case: clocks settle within a tenth of a second, dips come once a second. Cases follow each other without a
 # pause, so that a short one finds the card as warm as a long one would make it.
 SECONDS, QUICK_SECONDS, SMOKE_SECONDS = 2.0, 1.6, 0.3
 
 
 def plan():
-    """In order of worth: a short run measures the first ones."""
+    """The most valuable first: a short run measures only those."""
     for cases in zip_longest(_products(), _attention(), _streams()):
         yield from (case.with_run("sustained") for case in cases if case)
 
 
 def quick():
-    """Those for a minute's run: the first of every kind."""
+    """The cases of a one-minute run: the first of every kind."""
     seen, chosen = set(), []
     for case in plan():
         kind = (case.family, case.dtype, case.kernel_source, case.backward)

@@ -99,7 +99,7 @@ def streams(card, write):
 
 def product(card, write, m, k, n, dtype="bf16", share=1.0):
     x, size = random(m, k), 2
-    weights = [random(n, k) for _ in range(max(2, int(3e8 / (k * n)) + 1))]  # more than the L2 holds
+    weights = [random(n, k) for _ in range(max(2, int(3e8 / (k * n)) + 1))]  # more than L2 holds
     calls = [lambda w=w: torch.mm(x, w.t()) for w in weights]
     if dtype == "fp8":
         size, x, one = 1, x.to(torch.float8_e4m3fn), torch.ones((), device="cuda")

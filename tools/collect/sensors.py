@@ -28,7 +28,7 @@ class Sensors:
             self.nvml = None
 
     def read(self):
-        """(SM MHz, memory MHz, watts, Celsius); empty strings where the card does not say."""
+        """(SM MHz, memory MHz, watts, Celsius); empty strings where the card does not tell."""
         if self.nvml is None:
             return "", "", "", ""
         return (self._clock(SM_CLOCK), self._clock(MEMORY_CLOCK), self._power(),
@@ -50,7 +50,7 @@ class Sensors:
         return "" if bad else value.value
 
     def instant_watts(self):
-        """Power now, without the mean over a second; "" where the card does not say."""
+        """Power now, without the mean over a second; "" where the card does not tell."""
         field = _Field(field=POWER_INSTANT)
         if self.nvml is None or self.nvml.nvmlDeviceGetFieldValues(
                 self.handle, 1, ctypes.byref(field)) or field.bad:

@@ -14,7 +14,7 @@ import torch
 from . import layout as layouts
 from .layout import Layout
 
-CASE_SECONDS = 13e-3  # aimed length of all replays of a case
+CASE_SECONDS = 13e-3  # target length of all replays of a case
 MIN_REPEATS, MAX_REPEATS = 5, 15
 FLUSH_BYTES = 256 << 20
 POOL_LIMIT_BYTES = 80e9
@@ -61,7 +61,7 @@ class Timer:
                 self._renew_pool()
 
     def sustain(self, case, calls, seconds, while_running=lambda: None):
-        """As `measure`, of replays back to back for so long."""
+        """Like `measure`, but with replays back to back for so long."""
         layout = layouts.of(case)
         layout = Layout(layout.sets, layout.copies, False)
         self.warm_up(calls)

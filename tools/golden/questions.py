@@ -15,7 +15,7 @@ class Question:
     gpus: tuple = ()  # none: the command says what it is about
 
 
-# Shapes of families: small and large, measured and not, gradients where there are any. A family that is not here is asked for its example.
+# Shapes of families: small and large, measured and not, gradients where there are any. A family that is not listed is asked its example.
 FAMILIES = {
     "gemm": ["--m 1,33,256,4096 --n 4096 --k 4096", "--m 8192 --n 28672 --k 8192", "--m 777 --n 1000 --k 96 --layout nn"],
     "bmm": ["--batch 32 --m 128,2048 --n 2048 --k 128"],
@@ -50,7 +50,7 @@ FAMILIES = {
 FORMATS = ("bf16 fp16 tf32 fp32 fp64 fp8 fp8_static fp8_token fp8_block fp8_block_static nvfp4 mxfp6 mxfp4 w4a16_mxfp4 w4a8_mxfp4_mxfp8 "
            "int8 int8_static int8_wo int4_wo").split()
 
-# Cards that many rows were measured on, few were, and none was.
+# Cards on which many rows were measured, few, and none.
 FEW = ("A100-SXM-80GB", "H100-SXM", "H200-SXM", "B200", "L40S", "RTX-4090", "MI300X", "T4")
 SERVERS = ("A100-SXM-80GB", "H100-SXM", "B200", "MI355X")
 

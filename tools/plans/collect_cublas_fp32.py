@@ -108,7 +108,7 @@ def profiled(shapes, pool, mark):
 
 
 def short_name(kernel):
-    """Without the arguments of templates; tiles and ways of launching stand in what is left."""
+    """The name without template arguments; what is left has the tile and the way of launching."""
     found = re.search(r"sm80_xmma_gemm\w*?tilesize\w+?_execute_(split_k_)?kernel|cutlass_80_simt_sgemm_\w+", kernel)
     if found:
         return found.group(0)

@@ -71,8 +71,8 @@ SIZES = {
     "bmm": {"volta": (8, 100), "turing": (8, 100), "ampere": (2, 20), "pascal_gp100": (2, 20), "pascal_gp104": (2, 20),
             "hopper": (12, 80)},
 }
-SAMPLE = 4000  # rows that suffice where one tile wins nearly always
-LEAST_ROWS = {"linear": 12, "bmm": 25}  # of a kernel worth offering
+SAMPLE = 4000  # enough rows where one tile nearly always wins
+LEAST_ROWS = {"linear": 12, "bmm": 25}  # ... for a kernel to be offered as a choice
 LEAST_SPLIT_ROWS, MOST_SPLITS = 4, 14
 RATE, DECAY, BATCH, SEED = 1e-2, 1e-2, 128, 0
 WORKSPACE_FLOATS = 262144  # 1 MiB: more partial sums than this are joined in place, without a reduction kernel
@@ -83,7 +83,7 @@ KERNELS = {
     "128x128": (256, 8), "128x64": (128, 8), "64x64": (64, 8), "128x32": (256, 8), "32x128": (256, 8),
     "32x32": (128, 32), "128x32_sliced1x4": (256, 32), "64x32_sliced1x4": (256, 32), "32x32_sliced1x4": (128, 32),
 }
-# Those of Hopper, columns by rows. Two makes of a tile (xmma, CUTLASS) count as one; both step through k by eight.
+# Those of Hopper, columns by rows. Two variants of a tile (xmma, CUTLASS) count as one; both step through k by eight.
 HOPPER_KERNELS = {
     "32x32": (64, 8), "64x32": (64, 8), "32x64": (64, 8), "128x32": (64, 8), "64x64": (128, 8), "32x128": (128, 8),
     "64x128": (128, 8), "128x64": (128, 8), "128x128": (128, 8), "256x64": (128, 8), "64x256": (128, 8),

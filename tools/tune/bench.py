@@ -9,7 +9,7 @@ from collect.layout import Layout
 from collect.sensors import SM_CLOCK, Sensors
 from collect.timing import Timer
 
-GRAPH_US = 300  # aimed length of a graph
+GRAPH_US = 300  # target length of a graph
 HOPELESS = 2.0  # times the best so far
 REPLAYS = 3
 ROUNDS = 5

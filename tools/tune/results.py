@@ -1,4 +1,4 @@
-"""The result files of a sweep: appended shape by shape, so that a sweep can go on where it stopped."""
+"""The result files of a sweep: appended shape by shape, so that a sweep can resume where it stopped."""
 
 import csv
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a sweep says: the engines' default configurations against the best of each shape.
+"""Sums up a sweep: the engines' default configurations against the best of each shape.
 
     python3 tools/tune/summary.py data/measurements/h200_fused_moe_again.csv.gz
 """

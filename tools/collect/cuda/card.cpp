@@ -121,7 +121,7 @@ std::string description(const Card& card, const std::vector<std::string>& notes)
   line("name", "\"" + card.name + " (this card)\"");
   line("compute_capability", "\"" + std::to_string(card.major) + "." + std::to_string(card.minor) + "\"");
   line("sms", std::to_string(card.sms));
-  // The clock a vendor quotes its peaks at is known of the very card alone.
+  // The clock at which a vendor quotes its peaks is known only for that very card.
   const std::string mhz = std::to_string(card.sm_mhz);
   const std::string quoted = card.same_card ? "" : "\"quoted\": " + mhz + ", \"quoted_vector\": " + mhz + ", ";
   if (card.sm_mhz > 0) line("clock_mhz", "{" + quoted + "\"max\": " + mhz + "}");

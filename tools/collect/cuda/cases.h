@@ -1,6 +1,6 @@
 // Which kernels the sweep times: cuBLAS products at the sizes of public models and at random ones, and the memory-bound
-// kernels of models. The order is a fixed shuffle, so that a run cut short has some of everything. A few of every kind
-// follow under load that lasts.
+// kernels of models. The order is a fixed shuffle, so that an interrupted run has some of everything. A few of every
+// kind follow under sustained load.
 #pragma once
 
 #include <string>

@@ -1,13 +1,13 @@
 // collect: describes the card at hand, measures its physics and times a short sweep of kernels.
 //
 //   collect --quick --out mine      # about one minute
-//   collect --full --out mine       # a few minutes; goes on from what is there
+//   collect --full --out mine       # a few minutes; resumes from what is there
 //
 //   mine/gpu.json      a GPU description for `tilecast --gpu`
 //   mine/physics.csv   launch floor, bandwidths, sustained rates, each with spread, clocks and power
 //   mine/sweep.csv     kernel times for `tilecast calibrate --data`
 //
-// Control-C ends it after the case at hand; started again with the same --out it goes on where it stopped.
+// Control-C ends it after the case at hand; started again with the same --out, it resumes where it stopped.
 #include <sys/stat.h>
 
 #include <cstring>

@@ -28,7 +28,7 @@ class Matmul {
   Matmul(const Matmul&) = delete;
   Matmul& operator=(const Matmul&) = delete;
 
-  // Empty when it was launched, else why not (a shape the library refuses).
+  // Empty if it was launched, otherwise why not (a shape the library refuses).
   std::optional<const char*> run(Number type, const Size& size, const void* x, const void* w, void* y);
 
  private:

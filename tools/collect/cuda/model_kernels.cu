@@ -6,7 +6,7 @@
 
 namespace {
 
-// 16 bytes of elements: what one load takes.
+// 16 bytes of elements: what one load reads.
 template <class T>
 struct alignas(16) Pack {
   static constexpr int kCount = 16 / sizeof(T);
@@ -56,7 +56,7 @@ __device__ void for_row(const T* row, int cols, Visit visit) {
     visit(at, *reinterpret_cast<const Pack<T>*>(row + at));
 }
 
-// One CTA a row; the row is read twice, the second time from cache.
+// One CTA per row; the row is read twice, the second time from cache.
 template <class T>
 __global__ void rmsnorm_kernel(const T* in, const T* weight, T* out, int cols) {
   const std::size_t row = static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(cols);

@@ -38,7 +38,7 @@ __device__ float sum_of(uint4 value) {
   return __uint_as_float(value.x) + __uint_as_float(value.y) + __uint_as_float(value.z) + __uint_as_float(value.w);
 }
 
-// Four independent 16-byte loads a thread in flight. The result is stored only if it is a number that never comes up,
+// Four independent 16-byte loads in flight per thread. The result is stored only if it is a number that never occurs,
 // which keeps the loads alive.
 __global__ void read_kernel(const uint4* data, std::size_t count, float* result) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
@@ -146,7 +146,7 @@ __global__ void xu_kernel(float start, int steps, float* result) {
 
 constexpr int kSharedLoads = 8;  // 16-byte loads a step
 
-// A warp reads 512 consecutive bytes a load: four wavefronts of all 32 banks, no conflicts. volatile: the assembler
+// A warp reads 512 consecutive bytes per load: four wavefronts of all 32 banks, no conflicts. volatile: the assembler
 // keeps loads of unchanged memory in registers otherwise.
 __global__ void shared_kernel(int steps, float* result) {
   __shared__ uint4 words[kSharedLoads * 32];

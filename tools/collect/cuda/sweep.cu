@@ -121,7 +121,7 @@ Layout layout_of(const Case& item, const Work& work, double guess_us, const Benc
   return layout;
 }
 
-// Empty when measured, else why not.
+// Empty if it was measured, otherwise why not.
 std::optional<std::string> measure(Bench& bench, const Case& item, Sample& sample) {
   const Work work = work_of(bench, item);
   if (std::max(work.in_bytes(), work.out_bytes()) > bench.arena.bytes())

@@ -1,6 +1,6 @@
 // How everything here is timed: several launches in one CUDA graph, replayed, between two events.
 //
-// The fixed time of a replay is measured once and taken off. While the first replays wait behind a sleeping kernel the
+// The fixed time of a replay is measured once and subtracted. While the first replays wait behind a sleeping kernel the
 // host queues the rest, so no replay waits for its launch. Clocks and power are read while the replays run.
 #pragma once
 

@@ -41,7 +41,7 @@ def _p(kind: str, builder: str, mode: str, engine: str = "eager", trace: bool = 
 
 
 def eager() -> list[Program]:
-    """The most telling ones first: a run cut short has a bit of everything."""
+    """The most telling ones first, so that an interrupted run has a bit of everything."""
     i, t = "inference", "training"
     return [
         _p("resnet50", "torchvision_model", t, name="resnet50", batch=128, train=True, autocast="bf16",
@@ -197,7 +197,7 @@ def fresh() -> list[Program]:
 
 
 def untouched() -> list[Program]:
-    """Kinds measured once when the rules that the fresh ones had shown to be wrong were mended."""
+    """Kinds measured once after the rules that the fresh ones had shown to be wrong were fixed."""
     i, t, c = "inference", "training", "compile"
     return [
         _p("pyramid", "pyramid", t, batch=32, side=256),
@@ -220,7 +220,7 @@ def untouched() -> list[Program]:
 
 
 def sealed() -> list[Program]:
-    """Kinds written before the last rules of memory were mended, recorded and forecast once after that."""
+    """Kinds written before the last rules of memory were fixed; recorded and forecast once after that."""
     i, t, c = "inference", "training", "compile"
     return [
         _p("contrastive", "contrastive", t, batch=128),

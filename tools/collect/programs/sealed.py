@@ -1,4 +1,4 @@
-"""Programs of kinds that no earlier set has, written and sealed before the rules that they judge were final."""
+"""Programs of kinds that no earlier set has, written and set aside before the rules that they judge were final."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Pyramid(nn.Module):
 
 def pyramid(batch: int, side: int) -> Work:
     def loss(out: Tensor) -> Tensor:
-        """Focal: what is told well counts little."""
+        """Focal loss: examples that are already classified well count little."""
         chance = out[:, :80].float().sigmoid()
         return -(chance.square() * (1 - chance + 1e-6).log()).mean() + out[:, 80:].float().abs().mean()
     return Work(Pyramid(), {"x": pixels(batch, side)}, loss, momentum, torch.bfloat16, channels_last=True)

@@ -16,14 +16,14 @@ from . import catalogue, profiled
 from .catalogue import Program
 
 LOAD_SECONDS, WINDOW_SECONDS = 0.35, 0.65  # a program's steps back to back: first not counted, then counted
-SHORT_LOAD, SHORT_WINDOW = 0.15, 0.25  # programs that are there for their traces
+SHORT_LOAD, SHORT_WINDOW = 0.15, 0.25  # programs that are run for their traces
 LEAST_STEPS, MOST_STEPS = 5, 200
-WARMING = 4  # so many at a time run their first steps
+WARMING = 4  # how many run their first steps at a time
 PROFILED_STEPS = 2
 
 
 class Place:
-    """Files by which a worker and the coordinator speak."""
+    """The files through which a worker and the coordinator communicate."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.base = os.path.join(folder, name)

@@ -160,7 +160,7 @@ def plan(smoke):
 
 
 def operations(case):
-    """Of the products, a causal mask counted as half, a window by its keys; backward 2.5 times."""
+    """Operations of the products: a causal mask counts half, a window by its keys; backward 2.5 times."""
     keys = case.kv_len
     if case.window:  # the first queries see fewer keys
         window = min(case.window, case.kv_len)

@@ -14,20 +14,18 @@ import math
 import os
 import random
 import sys
-import tempfile
 from dataclasses import dataclass, field
 
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
-from collect.programs import profiled  # noqa: E402
 from collect.programs.catalogue import half_of  # noqa: E402
 from collect.windows.rows import Deadline, Rows, attempt, card_name  # noqa: E402
+from collect.windows.together import kernels_of, measure_all  # noqa: E402
 
 COLUMNS = ["case", "half", "kind", "dtype", "layout", "batch", "inputs", "outputs", "side", "kernel", "stride", "padding",
            "dilation", "groups", "transposed", "direction", "name", "grid", "block", "calls", "us", "peak_bytes", "card"]
 DTYPES = ("float32", "float16", "bfloat16")
 DIRECTIONS = ("forward", "data", "filter")
-COUNTED, TOGETHER = 2, 12  # calls of a direction; cases in one profile
 MOST_ELEMENTS, LEAST_OPERATIONS, MOST_OPERATIONS = 3e7, 1e7, 4e11
 
 
@@ -274,26 +272,14 @@ def measure(group, rows, card):
             ready.append(made)
         attempt(warm, case)
 
-    def step(mark):
-        for place, made in enumerate(ready):
-            for direction, call in made.calls.items():
-                mark(f"{place}:{direction}")
-                for _ in range(COUNTED):
-                    call()
-    path = os.path.join(tempfile.mkdtemp(), "trace.json")
-    events = profiled.timed_events(profiled.profile(step, 1, path))
-    profiled.remove(path)
-    for row in profiled.grouped(events, COUNTED):
-        if not row["phase"]:
-            continue
-        place, direction = row["phase"].split(":")
-        made = ready[int(place)]
+    for place, direction, kernel in kernels_of([made.calls for made in ready]):
+        made = ready[place]
         case = made.case
         rows.add(case=case.name, half=case.half, kind=case.kind, dtype=case.dtype, layout=case.layout, batch=case.batch,
                  inputs=case.inputs, outputs=case.outputs, side="x".join(map(str, case.side)),
                  kernel="x".join(map(str, case.kernel)), stride=case.stride, padding=case.padding, dilation=case.dilation,
-                 groups=case.groups, transposed=int(case.transposed), direction=direction, name=row["kernel"][:160],
-                 grid=row["grid"], block=row["block"], calls=row["calls"], us=row["total_us"],
+                 groups=case.groups, transposed=int(case.transposed), direction=direction, name=kernel["kernel"][:160],
+                 grid=kernel["grid"], block=kernel["block"], calls=kernel["calls"], us=kernel["total_us"],
                  peak_bytes=made.peaks[direction], card=card)
 
 
@@ -311,11 +297,7 @@ def main():
             print(case.half, case.name)
         return
     deadline, rows, card = Deadline(args.budget_seconds), Rows(args.out, SETS[args.set][2], COLUMNS), card_name()
-    for first in range(0, len(plan), TOGETHER):
-        if deadline.passed():
-            break
-        measure(plan[first:first + TOGETHER], rows, card)
-    print(f"{rows.count} kernels of {min(first + TOGETHER, len(plan))} cases, {deadline.elapsed():.1f} s", flush=True)
+    measure_all(plan, lambda group: measure(group, rows, card), rows, deadline)
 
 
 if __name__ == "__main__":

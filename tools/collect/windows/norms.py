@@ -12,18 +12,17 @@ import math
 import os
 import random
 import sys
-import tempfile
 from dataclasses import dataclass
 
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
-from collect.programs import profiled  # noqa: E402
 from collect.programs.catalogue import half_of  # noqa: E402
 from collect.windows.rows import Deadline, Rows, attempt, card_name  # noqa: E402
+from collect.windows.together import kernels_of, measure_all  # noqa: E402
 
 COLUMNS = ["case", "half", "kind", "dtype", "layout", "batch", "channels", "side", "groups", "direction", "name", "grid", "block", "calls",
            "us", "card"]
-COUNTED, TOGETHER, MOST_ELEMENTS = 2, 12, 1e8
+MOST_ELEMENTS = 1e8
 
 
 @dataclass(frozen=True)
@@ -99,23 +98,12 @@ def measure(group, rows, card):
             ready.append((case, calls))
         attempt(warm, case)
 
-    def step(mark):
-        for place, (_, calls) in enumerate(ready):
-            for direction, call in calls.items():
-                mark(f"{place}:{direction}")
-                for _ in range(COUNTED):
-                    call()
-                torch.cuda.synchronize()
-    path = os.path.join(tempfile.mkdtemp(), "trace.json")
-    events = profiled.timed_events(profiled.profile(step, 1, path))
-    profiled.remove(path)
-    for row in profiled.grouped(events, COUNTED):
-        if row["phase"]:
-            place, direction = row["phase"].split(":")
-            case = ready[int(place)][0]
-            rows.add(case=case.name, half=case.half, kind=case.kind, dtype=case.dtype, layout=case.layout, batch=case.batch,
-                     channels=case.channels, side="x".join(map(str, case.side)), groups=case.groups, direction=direction,
-                     name=row["kernel"][:160], grid=row["grid"], block=row["block"], calls=row["calls"], us=row["total_us"], card=card)
+    for place, direction, kernel in kernels_of([calls for _, calls in ready], after=torch.cuda.synchronize):
+        case = ready[place][0]
+        rows.add(case=case.name, half=case.half, kind=case.kind, dtype=case.dtype, layout=case.layout, batch=case.batch,
+                 channels=case.channels, side="x".join(map(str, case.side)), groups=case.groups, direction=direction,
+                 name=kernel["kernel"][:160], grid=kernel["grid"], block=kernel["block"], calls=kernel["calls"],
+                 us=kernel["total_us"], card=card)
 
 
 def main():
@@ -126,11 +114,7 @@ def main():
     args = parser.parse_args()
     plan = cases(args.cases)
     deadline, rows, card = Deadline(args.budget_seconds), Rows(args.out, "norms", COLUMNS), card_name()
-    for first in range(0, len(plan), TOGETHER):
-        if deadline.passed():
-            break
-        measure(plan[first:first + TOGETHER], rows, card)
-    print(f"{rows.count} kernels of {min(first + TOGETHER, len(plan))} cases, {deadline.elapsed():.1f} s", flush=True)
+    measure_all(plan, lambda group: measure(group, rows, card), rows, deadline)
 
 
 if __name__ == "__main__":
