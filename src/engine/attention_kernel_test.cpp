@@ -69,7 +69,7 @@ TEST(AttentionKernel, PyTorchChoosesByTheCard) {
 
 TEST(AttentionKernel, PytorchsOnlyFusedKernelOfFullPrecisionIsTheEfficientOne) {
   const auto on = [](const char* gpu, const Shape& shape, Launcher engine) {
-    return wide_attention_source_on(*find_gpu(gpu), shape, engine);
+    return attention_source_on(*find_gpu(gpu), shape, engine, *format_from("fp32"));
   };
   EXPECT_EQ(on("A100-SXM-80GB", AttentionPrefill{}, Launcher::pytorch), KernelSource::efficient_attention);
   EXPECT_EQ(on("H200-SXM", AttentionBackward{}, Launcher::pytorch), KernelSource::efficient_attention);
