@@ -224,6 +224,8 @@ std::vector<Hostile> words() {
       {"AllRequestsOfASweepRefused",
        "simulate gpt2 --gpu H100-SXM --input 4000 --output 4000 --num-prompts 8 --sweep rate=1,2", "", "",
        "none of 8 requests"},
+      {"WeightsBeyondTheCard", "simulate Llama-3.1-405B --gpu L4 --engine trtllm", "", "",
+       "does not fit L4: 756.0 GiB of weights, 2"},
       {"NoLayoutFits", "plan train Llama-3.1-405B --gpus 1xH100-SXM --global-batch 8 --seq 8192", "", "", "none of"},
       {"NoDeploymentMeets",
        "plan serve gpt2 --slo ttft=1us,tpot=1us --rate 1 --gpus 1xH100-SXM --engine vllm --input 64 --output 16", "",

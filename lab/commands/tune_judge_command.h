@@ -11,7 +11,7 @@ struct TuneJudgeOptions {
   std::string measurements = "data/measurements";
   std::string synperf;  // SynPerf's folder (fused_moe_triton.csv.gz, moe_configs/); empty: without it
   std::string plots;    // also draw docs/walkthrough.md's plots into this folder
-  int fit_steps = 0;    // also fit the constants anew
+  int fit_steps = 0;    // also refit the constants, in this many steps
   int seed = 1;
 };
 Result<std::string> run_tune_judge(const TuneJudgeOptions& options);

@@ -26,7 +26,7 @@ Count observed_split(const Measurement& row);
 bool plan_was_fitted(const Measurement& row);
 
 // Rows the plans were fitted on are groups of their own ("neusight-train, fitted on"), never mixed with held-out ones.
-// By source, family and GPU, in that order; rows without a measured grid are passed over.
+// By source, family and GPU, in that order; rows without a measured grid are skipped.
 std::vector<Agreement> compare_launches(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes);
 
 }  // namespace tilecast

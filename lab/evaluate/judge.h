@@ -22,7 +22,7 @@ struct MethodOutcomes {
   std::vector<Outcome> outcomes;
 };
 
-// What methods may use. With neither weights nor a fold there is nothing learned.
+// What methods may use. Without weights or a fold, nothing is learned.
 struct JudgeOptions {
   const Weights* weights = nullptr;                                 // of `tilecast`
   std::vector<std::shared_ptr<const PaperForecaster>> papers = {};  // of `neusight` and `synperf`
@@ -63,7 +63,7 @@ bool gpu_seen(const Weights& weights, std::string_view gpu);
 // Rows that all weights may be judged on.
 std::vector<Measurement> judgeable(std::vector<Measurement> rows, const JudgeOptions& options);
 
-// Refuses to call a GPU unseen that any weights have seen, that nobody knows or that has no row here.
+// Refuses to call a GPU unseen if any weights have seen it, if it is unknown, or if it has no row here.
 Status check_unseen(const JudgeOptions& options, const std::vector<std::string>& gpus,
                     const std::vector<Measurement>& rows);
 

@@ -21,7 +21,7 @@ namespace {
 constexpr double kGap = 0.1;      // SynPerf, section "beyond simulation": underperforming above
 constexpr double kSlower = 1.10;  // our flag: this much over the ceiling; a gain worth having: this much over the best
 
-// The card's configurations in the order of the grid alone: groups differ by little where times are not measured.
+// The card's configurations in grid order only: where times are not measured, groups hardly differ.
 std::vector<TritonConfig> ungrouped(const Gpu& gpu) {
   std::vector<TritonConfig> configs = triton_configs(*format_from("bf16"), gpu);
   std::erase_if(configs, [](const TritonConfig& c) { return c.group != 1; });

@@ -66,7 +66,7 @@ Status each_row(const std::string& path, const std::function<void(Row&)>& take) 
   }
 }
 
-// Both files of a sweep, keyed by shape. `shape_of` reads what is not time.
+// Both files of a sweep, keyed by shape. `shape_of` reads everything but the times.
 Result<std::vector<TunedShape>> read_sweep(const std::string& sweep, const std::string& again,
                                            const std::function<TunedShape(Row&)>& shape_of,
                                            const std::function<double(Row&)>& us_of) {

@@ -66,14 +66,14 @@ const std::array<SummaryLine, 13> kSummary = {{
     {"gdn, kda, mamba2", [](const Measurement& r) { return family_of(r.kernel.shape) == "scan"; }, ""},
 }};
 
-// All rows of a selection as one group; no rows where there are none.
+// All rows of a selection as one group, empty if there are none.
 Group whole(const Judged& judged) {
   const auto groups = group_errors(judged.rows, judged.outcomes, {});
   return groups.empty() ? Group{} : groups.front();
 }
 
 std::string mean_text(const Group& group) { return group.rows > 0 ? percent_text(group.mean) : "-"; }
-// "H200-SXM (design, sibling)": what to know of a left-out GPU's figure.
+// "H200-SXM (design, sibling)": what to know about a left-out GPU's figure.
 std::string marked_gpu(const std::string& name, const std::set<std::string>& present) {
   const Gpu* gpu = built_in_gpu(name);
   std::string marks = in(kDesign, name) ? "design" : in(kFrozen, name) ? "frozen" : "";

@@ -37,7 +37,7 @@ bool holds(const StudyGroup& group, const std::string& key) {
 
 using RowsByGpu = std::map<std::string, std::vector<CalibrationRow>>;
 
-// Rows of every GPU beside the forecast of a training without it.
+// Every GPU's rows beside the forecasts of a training without it.
 RowsByGpu left_out_rows(const std::vector<Measurement>& rows, TrainOptions train, const Progress& progress) {
   std::map<std::string, std::vector<std::size_t>> keys;
   for (std::size_t i = 0; i < rows.size(); ++i) {

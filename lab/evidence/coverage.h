@@ -28,7 +28,7 @@ struct CoverageRow {
   Width parts;               // of its interval, without its kind's width
   std::string fold = {};     // left out of a width that judges it; empty: its source
   double to_bound = std::numeric_limits<double>::infinity();  // log of forecast over bound: no end lies below it
-  std::optional<Width> whole = {};  // as the forecast says it, where it is not its parts joined
+  std::optional<Width> whole = {};  // as the forecast gives it, where that is not its parts joined
   std::string steps = {};           // kind of run whose scale its parts have: "inference, one GPU"; empty: none
   // Of served requests and rates: the widths of first tokens and of further ones, as far as it follows them.
   struct Lean {
@@ -87,7 +87,7 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
 std::string coverage_report(const CoverageRows& rows, const Widths& widths);
 // Those of runs alone, without those of kernels.
 Widths widths_of_runs(Widths widths);
-// src/constants/intervals.h with these widths in place of its own; kinds that it does not have are passed over.
+// src/constants/intervals.h with these widths in place of its own; kinds that it does not have are skipped.
 std::string with_widths(std::string header, const Widths& widths);
 
 }  // namespace tilecast

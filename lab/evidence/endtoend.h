@@ -33,7 +33,7 @@ struct Figure {
   double measured = 0;  // seconds, or bytes
   std::vector<Term> terms;
   std::vector<std::pair<std::string, double>> others = {};
-  double tokens = 0;  // a throughput: so many tokens over the terms' time
+  double tokens = 0;  // a throughput: this many tokens over the terms' time
 };
 
 // What is added by launching one operator at a time and timing it.

@@ -20,11 +20,11 @@ constexpr std::array<NameRule, 2> kFormats = {{{"fp16/bf16", "bf16"}, {"fp16", "
 constexpr std::array<NameRule, 2> kEngines = {{{"vLLM", "vllm"}, {"TensorRT-LLM", "trtllm"}}};
 
 // Engines of 2024 sent a step's inputs to every rank and waited for them all. The middle of what the A100's rows over
-// two and four GPUs take beyond the forecast, both engines, batches of 1 to 64; the H100's are the judge.
+// two and four GPUs take beyond the forecast, both engines, batches of 1 to 64; the H100's judge it.
 const Seconds kRanksPerStep = milliseconds(0.8);
 
 // An all-reduce of RCCL in a HIP graph, beyond what the forecast says from data sheets: least error over the MI300X
-// rows of Llama-2-7B, Llama-3-70B and Mixtral on two GPUs, and on four and eight; the other models' are the judge.
+// rows of Llama-2-7B, Llama-3-70B and Mixtral on two GPUs, and on four and eight; the other models' judge it.
 const Seconds kRcclPair = microseconds(10), kRcclMore = microseconds(35);
 
 Seconds rccl_per_step(Count layers, Count gpus) {
@@ -32,8 +32,8 @@ Seconds rccl_per_step(Count layers, Count gpus) {
   return (gpus > 2 ? kRcclMore : kRcclPair) * (kReductionsPerLayer * static_cast<double>(layers));
 }
 
-// Four cards a node, each joined to each (its A100 nodes are Polaris', NVLink without a switch); of other cards, what
-// is built in.
+// Four cards per node, fully connected (its A100 nodes are Polaris', NVLink without a switch); for other cards, the
+// built-in node.
 Result<std::optional<OverGpus>> spread_of(const Gpu& gpu, Count gpus) {
   if (gpus == 1) return std::optional<OverGpus>();
   const bool a100 = gpu.name == "A100-SXM-40GB", h100 = gpu.name == "H100-SXM";

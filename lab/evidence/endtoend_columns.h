@@ -1,4 +1,4 @@
-// The columns that every table of shared/data/e2e has, whoever measured.
+// The columns that every table of shared/data/e2e has, whatever its source.
 #pragma once
 
 #include <array>

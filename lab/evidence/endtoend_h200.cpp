@@ -45,7 +45,8 @@ struct MeasuredCase {
 
 bool trains(const Identity& id) { return id.mode == "train" || id.mode == "forward_backward"; }
 
-// `ops=fused`: our own kernels an operator, whoever launches them; `plain` and `hf`: PyTorch's operators one by one.
+// `ops=fused`: one kernel of our own per operator, whatever launches it; `plain` and `hf`: PyTorch's operators one by
+// one.
 EngineKind engine_of(const Identity& id) {
   if (id.ops == "fused") return EngineKind::cudagraph;
   return id.engine == "compile" || id.engine == "compile_cudagraph" ? EngineKind::compile : EngineKind::pytorch;
@@ -117,7 +118,7 @@ std::vector<Figure> figures_of(const Identity& id, const Metrics& metrics) {
   return list;
 }
 
-// Kernels that take less than this share of a step left the GPU waiting.
+// Where kernels take less than this share of a step, the GPU waited for the host.
 bool waits_for_host(const Metrics& metrics) {
   constexpr double kBusy = 0.85;
   const auto kernels = metrics.find("kernel_sum_ms"), step = metrics.find("latency_ms");

@@ -45,7 +45,7 @@ std::optional<Recompute> recompute_named(const std::string& name) {
   return found == names.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Constants and code were chosen with these sizes at hand; the others are the judge.
+// Constants and code were chosen with these sizes in view; the others judge them.
 bool is_chosen_on(const TableRow& row) {
   return row["model"] == "8b" && row.count("batch") * row.count("length") == 8192;
 }

@@ -82,7 +82,7 @@ Result<TrainPrecision> precision_of(const TableRow& row) {
   return left_out_row("unknown precision " + in_quotes(row["precision"]));
 }
 
-// Choices are made on one half of submitters, machines and benchmarks, the other is the judge.
+// Choices are made on one half of submitters, machines and benchmarks; the other half judges them.
 bool is_chosen_on(const TableRow& row) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char c : row["submitter"] + "/" + row["system"] + "/" + row["benchmark"])
@@ -90,7 +90,7 @@ bool is_chosen_on(const TableRow& row) {
   return hash % 2 == 0;
 }
 
-// Flux is a graph of so many images a rank (tools/diffusion_graph); sequences are not said of its rows.
+// Flux is a graph of a fixed number of images per rank (tools/diffusion_graph); its rows state no sequence length.
 constexpr const char* kFluxGraph = "examples/graphs/flux1-schnell-256.json";
 constexpr Count kFluxImages = 32;
 bool is_flux(const TableRow& row) { return row["benchmark"] == "flux1"; }

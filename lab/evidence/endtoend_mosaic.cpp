@@ -29,8 +29,8 @@ Result<ModelSpec> mpt(const TableRow& row, Count length) {
   return spec;
 }
 
-// Nodes of eight. The A100's reach each other at 1600 Gb/s by RoCE (the table's own headings); nothing is said of the
-// H100's: 3200 Gb/s, as HGX nodes have. Of other cards, the nodes that are built in.
+// Nodes of eight. The A100's reach each other at 1600 Gb/s by RoCE (the table's own headings); the H100's are not
+// stated: 3200 Gb/s, as in HGX nodes. For other cards, the built-in nodes.
 Result<Cluster> cluster_of(const Gpu& gpu, Count gpus) {
   const bool a100 = gpu.name.starts_with("A100-SXM");
   const Cluster* known = built_in_cluster_of(a100 ? "A100-SXM-80GB" : gpu.name);

@@ -88,7 +88,7 @@ Result<ModelSpec> spec_of(const TableRow& row) {
   return find_model(*ours);
 }
 
-// Choices are made on one half of tables, cards and models, the other is the judge.
+// Choices are made on one half of tables, cards and models; the other half judges them.
 bool is_chosen_on(const std::string& group) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   for (const char c : group) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -122,7 +122,7 @@ std::optional<RankLayout> layout_of(const TableRow& row, std::map<std::string, s
   if (gpus > kMostRanks || group > kMostRanks) return std::nullopt;
   l.dp = static_cast<int>(gpus / group);
   l.sharding = number_after(row["dp_ep"], "FSDP") > 1 ? Sharding::parameters : Sharding::optimizer;
-  // Stages without layers (embedding and loss counted as one each) are not spoken of here: fewer chunks instead.
+  // Stages without layers (embedding and loss counted as one each) are not modelled here: fewer chunks instead.
   const Count layers = spec.decoder->layer_count();
   if (l.pp > 1) l.chunks = plain_number(notes["vp"]).value_or(1);
   while (l.chunks > 1 && Count{l.pp} * l.chunks > layers) --l.chunks;
@@ -170,7 +170,7 @@ struct ExpertPreset {
   Recomputation recompute = {};  // recompute_modules
 };
 
-// Which modules run again; of presets that changed with a release, as the last one has them.
+// Which modules are recomputed; where presets changed between releases, as in the last one.
 Recomputation recomputed_in(const std::string& model, const Gpu& gpu, const RankLayout& layout,
                             TrainPrecision precision) {
   using enum RecomputeModule;

@@ -1,4 +1,4 @@
-// Serving runs that somebody measured, beside simulated ones.
+// Measured serving runs beside simulated ones.
 #include <fmt/format.h>
 
 #include <map>
@@ -39,8 +39,8 @@ std::string quantity_of(const EndToEndResult& r) {
   return r.quantity == "ttft" ? r.measured < 10 ? "ttft, under 10 s" : "ttft, 10 s and more" : r.quantity;
 }
 
-// How many requests decode at once, measured beside forecast: whether it is the steps that are off, or how many share
-// them. Runs follow one another, three figures each.
+// How many requests decode at once, measured beside forecast: whether the steps are off, or how many requests share
+// them. Runs follow one another, with three figures each.
 std::string running_table(const Results& all) {
   std::map<Words, std::pair<std::vector<double>, std::vector<double>>> groups;
   for (std::size_t i = 0; i + 2 < all.size(); ++i) {
@@ -97,7 +97,7 @@ std::string gpustack_report(const Results& all, const Results& left_out) {
          declined.markdown();
 }
 
-// Two figures a run.
+// Two figures per run.
 std::string silicon_count(const Results& all, const Results& left_out) {
   std::map<std::string, Count> judged;
   Count rows = 0;
@@ -221,7 +221,7 @@ std::string overview_report(const Results& all) {
              nullptr);
 }
 
-// The tables together: whole runs, prompts and answers in one pool, first tokens that are no queue's.
+// All tables together: whole runs with prompts and answers in one pool, and first tokens that did not wait in a queue.
 std::string halves_report(const Results& results) {
   Results pooled;
   for (const char* source : {"llmservingsim", "gpustack", "silicon", "inferencex"})

@@ -48,7 +48,7 @@ constexpr std::array<NameRule, 20> kModels = {{{"bert-base", "BERT-Base-MLM"},
                                                {"resnet-50", "", "no description of ResNet"},
                                                {"wav2vec2-base", "", "no description of wav2vec 2.0"}}};
 
-// Constants and code were chosen with these at hand; the other models are the judge.
+// Constants and code were chosen with these in view; the other models judge them.
 const std::set<std::string>& chosen_on() {
   static const std::set<std::string> names = {
       "llama-3.2-1b", "llama-3.1-8b", "tinyllama-1.1b", "vit-base",
@@ -174,7 +174,7 @@ Result<KernelSums> kernel_sums(const std::string& path) {
   }
 }
 
-// Kernels that take less than this share of a step left the card waiting.
+// Where kernels take less than this share of a step, the card waited for the host.
 bool waits_for_host(const TableRow& row, const KernelSums& sums) {
   constexpr double kBusy = 0.85, kMilli = 1e-3;
   std::string key;

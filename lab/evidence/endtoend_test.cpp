@@ -162,7 +162,7 @@ TEST(SynperfCases, TakeTheMedianRunAndEveryLength) {
   EXPECT_LT((*judged)[3].forecast, (*judged)[0].forecast);
   EXPECT_GT((*judged)[3].forecast, (*judged)[0].forecast / 2);
   folder.plain("e2e_real/e2e_H20.jsonl", "[]\n");
-  EXPECT_THAT(synperf_cases(folder.file("")).error().line(), HasSubstr("not a run"));
+  EXPECT_THAT(synperf_cases(folder.file("")).error().line(), HasSubstr("is not a run"));
   folder.plain("e2e_real/e2e_H20.jsonl", line(1));
   folder.plain("e2e_real/vllm_arxiv16_H20_llama70B.json", "{}");
   EXPECT_THAT(synperf_cases(folder.file("")).error().line(), HasSubstr("latencies: is missing"));

@@ -13,7 +13,7 @@
 
 namespace tilecast {
 
-// What a row's training was not shown. `shape`: rows of its own table at other shapes were.
+// What a row's training was not shown. `shape`: it was shown rows of the same table at other shapes.
 enum class Unseen : std::uint8_t { shape, source, gpu, architecture };
 inline constexpr std::array<std::string_view, 4> kUnseenNames = {"shape", "source", "gpu", "architecture"};
 constexpr std::string_view name_of(Unseen u) { return kUnseenNames[static_cast<std::size_t>(u)]; }
@@ -25,7 +25,7 @@ struct KernelError {
   bool kernel_known = false;
   double error = 0;     // log of measured over forecast
   double to_bound = 0;  // log of forecast over bound
-  Width own;            // of the interval, what the model's rows leave over
+  Width own;            // of the interval: what the model's rows leave unexplained
 
   Width whole() const;  // ... as a forecast says it
   bool held() const;

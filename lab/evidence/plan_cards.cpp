@@ -20,7 +20,7 @@
 namespace tilecast {
 namespace {
 
-// How the overview names a model, whose checkpoint runs in which format, and what we call it.
+// The overview's name of a model, which checkpoint runs in which format, and our name for it.
 struct Checkpoint {
   std::string_view table, precision, model, dtype, cache;
 };

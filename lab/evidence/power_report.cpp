@@ -47,9 +47,9 @@ class Loads {
   std::array<std::size_t, kLoadColumns.size()> at_{};
 };
 
-// A kernel of the table in our words.
+// A kernel of the table in our terms.
 struct Asked {
-  std::string name;  // that it is counted under
+  std::string name;  // under which it is counted
   Kernel kernel;
   Context context;
 };
@@ -106,7 +106,8 @@ Result<Figures> forecast_of(const Asked& asked, const Gpu& gpu, double busy, con
     const double time = launch.work.at(launch.clock).base();
     cycles += time * launch.clock, clocked += time;
   }
-  // Clock and watts are the law's, of the physics' own time: what is learned of a time says nothing of its energy.
+  // Clock and watts come from the law, at the physics' own time: what is learned about a time says nothing about its
+  // energy.
   return Figures{e.latency.base(), cycles / clocked * gpu.clock.max.base(), law.idle.base() + busy * joules / clocked};
 }
 

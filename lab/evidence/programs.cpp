@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 9> kProgramColumns = {
 enum ProgramColumn : std::uint8_t { kName, kHalf, kRunMode, kRunEngine, kLatency, kSum, kWaits, kLaunches, kPeak };
 constexpr std::array<std::string_view, 3> kKernelColumns = {"program", "operator", "total_us"};
 
-// Tables of programs by the set that they were measured in.
+// Tables of programs, by the set in which they were measured.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTables = {{{"h200_programs", "first"},
                                                                                    {"h200_programs_blind", "second"},
                                                                                    {"h200_programs_fresh", "third"},

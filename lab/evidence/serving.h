@@ -71,7 +71,7 @@ Result<ServingCases> inferencex_cases(const std::string& path);
 void set_bench_limits(DeploymentOptions& deployment, Count input, Count output);
 
 // TensorRT-LLM's performance overview (e2e/trtllm_perf_overview.csv.gz): what servers of one model reach where requests
-// never end. One in so many of its configurations, by a hash of their names, each with its newest release.
+// never end. Every Nth of its configurations, by a hash of their names, each with its newest release.
 Result<ServingCases> overview_cases(const std::string& path, Count one_in);
 
 }  // namespace tilecast

@@ -50,7 +50,7 @@ std::vector<MeasuredRun> runs_of(const std::vector<TableRow>& rows) {
   return runs;
 }
 
-// The words of a serve command; "--flag=value" counts as two.
+// The words of a serve command; "--flag=value" is two words.
 std::vector<std::string> words_of(const std::string& notes) {
   std::string text = notes;
   for (char& c : text)
@@ -63,7 +63,7 @@ std::vector<std::string> words_of(const std::string& notes) {
   return words;
 }
 constexpr double kMostRanks = 1000;  // of an axis
-constexpr double kMostLimit = 1e9;   // tokens or sequences that a flag may speak of
+constexpr double kMostLimit = 1e9;   // tokens or sequences that a flag may ask for
 
 bool has(const std::vector<std::string>& words, std::string_view flag) {
   return std::find(words.begin(), words.end(), flag) != words.end();
@@ -103,7 +103,7 @@ bool overlaps(const std::vector<std::string>& words, EngineKind engine) {
   return !has(words, "--disable-overlap-schedule");
 }
 
-// What cannot be simulated, or is not said; empty where all is.
+// Why a run cannot be simulated (unsupported, or not stated); empty where it can.
 std::string unusable(const MeasuredRun& run, const std::vector<std::string>& words) {
   if (const auto gpu = run.row->gpu(); !gpu) return gpu.error().problem;
   for (const std::string& word : words)
@@ -132,7 +132,7 @@ RankLayout layout_of(const std::vector<std::string>& words, const ModelSpec& mod
   return layout;
 }
 
-// Requests in flight by Little's law: what tells a closed loop from a rate that is not written down.
+// Requests in flight by Little's law: what tells a closed loop from a rate that is not stated.
 double in_flight(const MeasuredRun& run, double output) {
   const double latency = (run.metrics.at("ttft_mean") + run.metrics.at("tpot_mean") * (output - 1)) * 1e-3;
   return run.metrics.at("request_throughput") * latency;

@@ -2,8 +2,8 @@
 // end wait for (`trtllm-bench throughput`).
 //
 // A configuration is one case, with the figure of the newest release that has it: it is nearest to the one that is
-// simulated. Up to 0.18 it ran engines built by TensorRT; their limits are not said: those of the release that is
-// simulated are taken, and a step that holds two prompts where one would fill it. Since then it runs PyTorch's, by
+// simulated. Up to 0.18 it ran engines built by TensorRT; their limits are not stated: those of the simulated release
+// are used, with a step that holds two prompts where one would fill it. Since then it runs PyTorch's, by
 // commands that its pages state (docs/source/developer-guide/perf-overview.md): how many requests, all at once, the
 // attention of experts' models data parallel, and limits that the benchmark finds for itself
 // (tensorrt_llm/bench/build/tuning.py).
@@ -101,7 +101,7 @@ Result<Precision> precision_of(const TableRow& row, const ModelSpec& model) {
 // Whether the pages of the row's release say how it was run.
 bool stated(const TableRow& row) { return release_of(row) >= std::pair<Count, Count>{0, 19}; }
 
-// Of the pages' table; elsewhere enough that their beginning and end weigh little.
+// As in the pages' table; elsewhere enough that beginning and end weigh little.
 Count requests_for(const TableRow& row) {
   struct Stated {
     Count input, output, requests;
@@ -181,7 +181,7 @@ Result<ServingCase> case_of(const TableRow& row) {
   d.reuse = false;
   constexpr Count kStep = 8192;
   if (stated(row)) set_bench_limits(d, input, output);
-  // moe_config.backend is CUTLASS, said of some models and the default of the others.
+  // moe_config.backend is CUTLASS: stated for some models and the default for the others.
   if (stated(row) && d.gpu.tensor_generation() == TensorGeneration::tcgen05 &&
       d.engine.precision.experts.id == FormatId::nvfp4)
     d.experts_kernel = KernelSource::moe_torch_flow;

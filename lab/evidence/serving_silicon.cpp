@@ -123,7 +123,7 @@ Count concurrency_of(const TableRow& row) {
   return to_count(source.substr(at + kName.size(), source.find(';', at) - at - kName.size())).value_or(0);
 }
 
-// Why a row is not of the clean subset that the data's README names, or cannot be read; empty where it can.
+// Why a row is not in the clean subset that the data's README names, or cannot be read; empty if it is and can be.
 std::string unclean(const TableRow& row) {
   const double ttft = row.number("silicon_ttft_ms");
   if (!(ttft > 0) || !(row.number("silicon_tpot_ms") > 0)) return "no figures";
@@ -136,8 +136,8 @@ std::string unclean(const TableRow& row) {
 // AIConfigurator's own runs, chosen on Llama 3.1 8B under TensorRT-LLM (the other models are the judge): what first
 // tokens take beyond the engine's steps, client and server together; and how far answers' lengths lie apart. Its
 // clients ask for equal ones (src/aiconfigurator/eval/benchmarks/genai_perf_runner.py, --output-tokens-stddev 0), which
-// in a simulation march in step for ever, prompts waiting for each other; its first tokens show that they did not. The
-// spread stands for whatever set them apart.
+// in a simulation march in lockstep for ever, prompts waiting for each other; its first tokens show that they did not.
+// The spread stands for whatever set them apart.
 const Seconds kOwnFrontEnd = milliseconds(80);
 constexpr double kOwnSpread = 0.3;
 

@@ -16,7 +16,7 @@ constexpr int kRounds = 4;
 constexpr double kBendCharge = 0.05;              // on squared second differences, in rows
 constexpr double kShrinkRows = 0.3;               // rows without a departure that every knot of a machine starts with
 constexpr double kMostRows = 60;                  // of one machine and scheme: a dense sweep does not outvote the rest
-constexpr double kShort = -1, kLong = 2.5;        // v below and above which a row speaks of latency and of bandwidth
+constexpr double kShort = -1, kLong = 2.5;        // v below and above which a row tells of latency and of bandwidth
 constexpr double kStep = 0.8;                     // of what is left, each round
 constexpr double kMostResidual = 1;               // an octave: outliers pull no further
 constexpr double kUsual = 0.25, kOwnUsual = 0.5;  // rows farther off a curve count less: single runs went astray
@@ -210,7 +210,7 @@ void move_scales(const std::vector<Point>& points, CommConstants& c) {
     centre.first.add(scale.latency, 1);
     centre.second.add(scale.bandwidth, 1);
   }
-  // Curves carry the common part: machines differ around zero.
+  // The curves carry what is common; machines differ around zero.
   for (auto& [key, scale] : c.machines) {
     const auto& centre = centres[{key.library, scale.link}];
     scale.latency -= centre.first.value();

@@ -47,7 +47,7 @@ class Table {
   Result<bool> next() { return csv_.next(); }
   bool bad() const { return !csv_.problem().empty(); }
   std::string_view operator[](std::size_t i) const { return csv_[columns_[i]]; }
-  // Ranks, sizes and times must be numbers above zero; a row where they are not is named.
+  // Ranks, sizes and times must be numbers above zero; the error names a row where they are not.
   Result<double> number(std::size_t i) const {
     const auto value = to_double((*this)[i]);
     if (!value || !(*value > 0))

@@ -130,7 +130,7 @@ FillRow quantize_table(Cells& cells, const Common& common, Names& names) {
     shape.scale = ScaleOf::tensor;
     shape.part = QuantizePart::apply;
     if (c.text(op) == "compute_scale") {
-      // A dynamic quantise kernel's time less a static one's: no kernel that ran, so kept as a source of its own.
+      // A dynamic quantise kernel's time less a static one's: no kernel took this time, so it is a source of its own.
       if (row.latency <= seconds(0)) return "compute_scale, a difference of timings, is zero";
       row.source = "aiconfigurator-difference";
       shape.part = QuantizePart::find;

@@ -64,7 +64,7 @@ const KnownName* known(std::span<const KnownName> names, std::string_view name) 
   return found == names.end() ? nullptr : &*found;
 }
 
-// Kernels whose results are wrong are no evidence of speed. Blank: not stated. "14.4%" or 0.144.
+// A kernel with wrong results is no evidence of speed. Blank: not stated. Written as "14.4%" or 0.144.
 bool errs(std::string_view text, double most) {
   const bool percent = text.ends_with('%');
   if (percent) text.remove_suffix(1);

@@ -35,7 +35,7 @@ struct NetworkRows {
 // the rows of each size. Calls within nodes of NVLink pairs are left out: no description says such nodes.
 Result<NetworkRows> read_network_rows(const std::string& folder);
 
-// The built-in cluster whose nodes resemble a network's; what network these have is not stated.
+// The built-in cluster whose nodes resemble a network's; their own network is not stated.
 Result<Cluster> nodes_like(const std::string& network, int nodes);
 
 // Of nccl-tests' ten sizes three, of Vidur's a tenth.

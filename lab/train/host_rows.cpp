@@ -7,13 +7,13 @@
 namespace tilecast {
 namespace {
 
-// A floor is read off a twentieth of a card's rows of a call, those with the shortest kernels, and no fewer than these.
+// A floor is read off the twentieth of a card's rows of a call with the shortest kernels, and at least this many.
 constexpr std::size_t kShortestShare = 20, kFewest = 8;
 // Beyond this share of what was measured, the shortest kernels are no evidence of a floor.
 constexpr double kNearlyNothing = 0.3;
-// Below this share of a floor no more than a few odd rows lie.
+// No more than a few odd rows lie below this share of a floor.
 constexpr double kFloorNoise = 0.7;
-// Weight of a row on the floor: it only says that the kernel is no longer.
+// Weight of a row on the floor: it says only that its kernel takes no longer.
 constexpr float kOnFloorWeight = 0.2f;
 
 std::string host_vendor(const PlannedRow& row) { return source_names(row.measured->whole_context(), *row.gpu).vendor; }
@@ -21,7 +21,7 @@ std::string host_vendor(const PlannedRow& row) { return source_names(row.measure
 double alone_us(const PlannedRow& row) { return tuned_time(row.input.in_graph->terms, Tuning{}, 1); }
 double timed_us(const PlannedRow& row) { return in_microseconds(row.measured->latency); }
 
-// The middle of what the first `count` rows took, if their kernels take next to nothing of it.
+// The median of what the first `count` rows took, if their kernels are next to nothing of it.
 std::optional<double> floor_of_first(std::span<const PlannedRow* const> rows, std::size_t count) {
   if (rows.size() < count) return std::nullopt;
   std::vector<double> alone, timed;

@@ -34,7 +34,7 @@ double left_by(const Forest& forest, const BoostData& data) {
   return sum / static_cast<double>(std::max<std::size_t>(1, left.rows()));
 }
 
-// Trees that bring less than this, in all, to rows they were not grown on are not worth their bytes.
+// Trees that together gain less than this on rows they were not grown on are not worth their bytes.
 constexpr double kWorthwhile = 0.0007;
 
 Forest trimmed(const Forest& forest, const BoostData& apart) {
@@ -113,7 +113,7 @@ double kept_apart(std::size_t rows, const TrainOptions& options) {
 }
 constexpr std::uint64_t kApart = 11;  // the seed of that choice
 
-// What cards that nobody measured keep of the model, and how wide their intervals are.
+// How much of the model cards that nobody measured keep, and how wide their intervals are.
 void fit_unseen(FamilyModel& model, const FitRows& trained, const TrainOptions& options) {
   const std::vector<LeftOut> judged = left_out_in_turn(trained, options.general);
   model.carry = fit_carry(judged);
@@ -156,7 +156,7 @@ FamilyModel train_family(std::span<const PlannedRow* const> measured, const Trai
   const BoostOptions general = fitting(options.general, few.size());
   Grove grove;
   std::map<std::string, Forest, std::less<>> siblings, cards;
-  // Where only siblings of certain cards are asked for, nobody else needs the forest for all.
+  // Where only siblings of certain cards are asked for, the forest for all cards is not needed.
   const bool strangers = options.architectures.empty() || !seen_all(options.architectures);
   if (strangers)
     grove.add(model.general, general,

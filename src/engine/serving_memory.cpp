@@ -102,9 +102,10 @@ CacheBudget cache_budget(EngineKind engine, const Gpu& gpu, const ServingLimits&
     b.usable = (b.visible - b.other) * share(sglang_share(gpu, limits));
     b.cache = b.usable - b.weights;
   } else if (engine == EngineKind::trtllm) {
-    // free_gpu_memory_fraction of what the loaded model and its dry run leave.
-    b.usable = (b.visible - b.weights - b.activations - b.other) * share(kTrtllmShare);
-    b.cache = b.usable;
+    // free_gpu_memory_fraction of what the loaded model and its dry run leave. What a model lacks it lacks whole.
+    const Bytes left = b.visible - b.weights - b.activations - b.other;
+    b.cache = left > bytes(0) ? left * share(kTrtllmShare) : left;
+    b.usable = std::max(b.cache, bytes(0));
   } else {
     // vllm/v1/worker/gpu_worker.py, determine_available_memory.
     const double rows = static_cast<double>(std::min(limits.sequences, limits.tokens));

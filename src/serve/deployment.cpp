@@ -202,11 +202,14 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   pool.launches = rank.launches;
   if (rank.pricer.metered) pool.idle = rank.pricer.law.idle;
   d.budget = cache_budget(o, pool.limits, rank);
-  if (d.budget.blocks < 1)
+  if (d.budget.blocks < 1) {
+    // TensorRT-LLM's share is of what the weights leave: nothing, where they alone are too large.
+    const Bytes usable = d.budget.usable > bytes(0) ? d.budget.usable : d.budget.visible;
     return Error{o.model.name, "",
                  fmt::format("does not fit {}: {:.1f} GiB of weights, {:.1f} GiB usable", o.gpu.name,
-                             in_gibibytes(d.budget.weights), in_gibibytes(d.budget.usable)),
+                             in_gibibytes(d.budget.weights), in_gibibytes(usable)),
                  "a larger GPU, more of them, or fewer bits"};
+  }
   pool.blocks = d.budget.blocks;
   Count captured = o.most_captured;
   if (captured == 0 && o.engine.kind == EngineKind::sglang)

@@ -266,6 +266,19 @@ TEST(ServeDeployment, OneModelOfUsableMemory) {
   }
 }
 
+// A model that is larger than the card makes the card neither larger nor negative.
+TEST(ServeDeployment, UsableMemoryIsOfTheCardThoughWeightsExceedIt) {
+  for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
+    const DeploymentOptions o = options_of("Llama-3.1-70B", "L4", engine);
+    const tilecast::Run run{o.model, {Mode::decode, {{1, 1, 1000}}}, o.engine, {}};
+    const auto memory = memory_of(run, *prepare(run), o.gpu);
+    ASSERT_TRUE(memory);
+    EXPECT_GT(memory->usable, gibibytes(15)) << name_of(engine);
+    EXPECT_LT(memory->usable, gibibytes(24)) << name_of(engine);
+    EXPECT_EQ(memory->cache_tokens, 0) << name_of(engine);
+  }
+}
+
 TEST(ServeDeployment, OneModelOfUsableMemoryOverRanks) {
   for (const auto& [tp, pp] : {std::pair(2, 1), std::pair(1, 2), std::pair(4, 1)}) {
     const DeploymentOptions o = over("Llama-3.1-8B", "H100-SXM", layout_of(tp, pp));
