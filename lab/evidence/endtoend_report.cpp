@@ -71,7 +71,10 @@ std::string h200_report(const Results& all) {
       "### Our own H200\n\n"
       "Random weights under PyTorch 2.11 (data/measurements/h200_models.csv); no row was used in training. Measured is "
       "the steady state: the card is hot and at its power limit. Rows whose kernels take less than 0.85 of the step "
-      "wait for the host and stand apart: they tell of its speed, which differs between machines and hours.\n\n";
+      "wait for the host and stand apart. How fast it was is read off the other steps of the same model on the same "
+      "card: "
+      "the time it took to issue them to an idle card. It differs between machines and hours, and between one step and "
+      "the next by a factor of two.\n\n";
   out += table_by(
       {"model", "mode"}, steps,
       [](const EndToEndResult& r) {
@@ -110,6 +113,21 @@ std::string half_by_detail(const EndToEndResult& r) {
   return r.label.detail.find("chosen on") != std::string::npos ? "chosen on" : "judged";
 }
 
+// Training steps of decoders that do not wait for the host, by what a step holds.
+std::string training_by_length(const Results& steps) {
+  Results training;
+  for (const EndToEndResult& r : steps)
+    if (r.label.mode == "training, decoders") training.push_back(r);
+  if (training.empty()) return {};
+  return "Training of decoders, by the tokens of a sequence:\n\n" +
+         table_by(
+             {"engine", "models", "tokens"}, training,
+             [](const EndToEndResult& r) {
+               return Words{r.label.engine, half_by_detail(r), fmt::format("{:>5}", r.label.length)};
+             },
+             nullptr);
+}
+
 std::string steps_report(const Results& all) {
   if (all.empty()) return {};
   Results steps, waiting, masked;
@@ -128,7 +146,8 @@ std::string steps_report(const Results& all) {
       "models at hand; the other half is the judge. No step was used in training; kernels of the same card were. "
       "Swin, ConvNeXt, ResNet, wav2vec 2.0 and Whisper's decoder alone have no "
       "description here. SigLIP stands as a ViT of its size, without its pooling by attention.\n\n" +
-      table_by({"models"}, steps, by_half, "all") + table_by({"models", "what", "engine"}, steps, by_group, nullptr);
+      table_by({"models"}, steps, by_half, "all") + table_by({"models", "what", "engine"}, steps, by_group, nullptr) +
+      training_by_length(steps);
   if (!waiting.empty())
     out +=
         "Waiting for the host (kernels take less than 0.85 of the step), which is as fast as an addition right after "
