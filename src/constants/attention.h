@@ -8,6 +8,9 @@ namespace tilecast::constants {
 namespace sources {
 inline constexpr std::string_view kDecodeFit =
     "coordinate descent on the decode rows of six cards in AIConfigurator, held-out shapes left out; one set for all";
+inline constexpr std::string_view kFa3WgmmaFit =
+    "clocks of a KiB in bf16 from long decodes of vLLM and SGLang on the H200 (AIConfigurator), which DRAM and no loop "
+    "holds back; the rest as before Hopper";
 inline constexpr std::string_view kPrefillFit = "AIConfigurator's prefill rows of six cards";
 inline constexpr std::string_view kPrefillPasses =
     "short prompts in large batches on A100 and L40S, which DRAM holds back (AIConfigurator)";
@@ -46,6 +49,9 @@ inline constexpr DecoderConstants kFa2Decoder = decoder_constants("FlashAttentio
     {.task = 5800, .task_dim = 3000, .step = 230, .kib = 12, .fp8_kib = 60, .row = 82, .join = 2000});
 inline constexpr DecoderConstants kFa3Decoder = decoder_constants("FlashAttention 3",
     {.task = 2500, .task_dim = 3800, .step = 1100, .kib = 62, .fp8_kib = 65, .row = 5, .join = 2000});
+inline constexpr DecoderConstants kFa3WgmmaDecoder = decoder_constants("FlashAttention 3, wgmma",
+    {.task = 2500, .task_dim = 3800, .step = 1100, .kib = 35, .fp8_kib = 65, .row = 5, .join = 2000}, fitted,
+    sources::kFa3WgmmaFit);
 inline constexpr DecoderConstants kGeneratedDecoder = decoder_constants("TRT-LLM-gen",
     {.task = 310, .task_dim = 1900, .step = 260, .kib = 11, .fp8_kib = 18, .row = 120, .join = 3400});
 inline constexpr DecoderConstants kXqaDecoder = decoder_constants("XQA",
@@ -282,6 +288,24 @@ inline constexpr Number kTrtllmCopySteps{
 inline constexpr Number kCastSteps{
     "attention.copy_steps", 3,  "loads",       measured, "dependent loads of a cast to fp8",
     sources::kHelperSteps,  "", "vllm, sglang"};
+
+inline constexpr Number kFa3MmaStartClocks{"attention.decode.start",
+                                           6500,
+                                           "clocks",
+                                           fitted,
+                                           "before the first key: FlashAttention 3's floor over its floor on Hopper",
+                                           "the smallest decodes of SGLang on A100 and H200 (AIConfigurator)",
+                                           "mma",
+                                           "FlashAttention 3"};
+inline constexpr Number kGeneratedStartClocks{
+    "attention.decode.start",
+    7000,
+    "clocks",
+    fitted,
+    "before the first key: a TRT-LLM-gen kernel's floor over other decoders'",
+    "decodes below 15 us of GB200 (AIConfigurator, vLLM and SGLang), Blackwell left out: 3 to 4 us short",
+    "tcgen05",
+    "vllm, sglang"};
 
 // Arithmetic of a score.
 inline constexpr Number kForwardScoreSlots{"attention.forward.score_slots",

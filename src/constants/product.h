@@ -103,6 +103,20 @@ inline constexpr Number kMfmaEpilogue{"gemm.mfma.epilogue",
                                       "through the LDS on a result's way out: written, read, converted",
                                       sources::kMfmaFit,
                                       "cdna3 cdna4"};
+// CUTLASS's scaled products on Ada: what results cost on their way out beyond a common kernel's.
+namespace sources {
+inline constexpr std::string_view kAdaEpilogue =
+    "fp8 products of L40S with k up to 256, where little else takes time (AIConfigurator)";
+}
+constexpr Number ada_epilogue(double clocks, std::string_view kernels) {
+  return {"gemm.scaled_epilogue", clocks, "clocks/result", measured, "of a tile, that nothing on the SM overlaps",
+          sources::kAdaEpilogue,  "ada",  kernels};
+}
+inline constexpr Number kAdaNarrowEpilogue = ada_epilogue(3.5, "vllm, 64 columns");
+inline constexpr Number kAdaWideEpilogue = ada_epilogue(0.95, "vllm, 128 columns");
+inline constexpr Number kAdaTallEpilogue = ada_epilogue(2.8, "vllm, 256 rows");
+inline constexpr Number kAdaSglangNarrowEpilogue = ada_epilogue(1.5, "sglang, 64 columns");
+inline constexpr Number kAdaSglangWideEpilogue = ada_epilogue(0.4, "sglang, 128 columns");
 inline constexpr Number kScaleSlots{
     "gemm.mfma.scale_slots",
     0.25,

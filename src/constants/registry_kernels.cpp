@@ -20,6 +20,11 @@ void add_product_1(List& list) {
   list.add(kMfmaFeed);
   list.add(kMfmaSharedShare);
   list.add(kMfmaEpilogue);
+  list.add(kAdaNarrowEpilogue);
+  list.add(kAdaWideEpilogue);
+  list.add(kAdaTallEpilogue);
+  list.add(kAdaSglangNarrowEpilogue);
+  list.add(kAdaSglangWideEpilogue);
   list.add(kScaleSlots);
   list.add(kScaleDepth);
   list.add(kLatencyExponent);
@@ -120,8 +125,7 @@ void add_streaming(List& list) {
   list.add(kL1BeyondTuring);
   list.add(kL1Row);
   list.add(kSector);
-  list.add(kAtomicSeconds);
-  list.add(kAtomicStep);
+  list.add(kAtomicClocks);
   list.add(kRegisterUnit);
   list.add(kWarpThreads);
   list.add(kSmPartitions);
@@ -134,6 +138,7 @@ void add_streaming(List& list) {
 void add_attention(List& list) {
   list.add_all(kFa2Decoder);
   list.add_all(kFa3Decoder);
+  list.add_all(kFa3WgmmaDecoder);
   list.add_all(kGeneratedDecoder);
   list.add_all(kXqaDecoder);
   list.add_all(kXqaWgmmaDecoder);
@@ -182,6 +187,8 @@ void add_attention(List& list) {
   list.add(kFa2CopySteps);
   list.add(kTrtllmCopySteps);
   list.add(kCastSteps);
+  list.add(kFa3MmaStartClocks);
+  list.add(kGeneratedStartClocks);
   list.add(kForwardScoreSlots);
   list.add(kBackwardScoreSlots);
   list.add(kPolynomialShare);

@@ -65,10 +65,11 @@ Bytes read_once(const Launch& launch) {
 
 // Prologues and epilogues that tasks add one after another.
 Seconds prologue_time(const Launch& launch, const Load& load, const Gpu& gpu, const Physics& physics) {
-  if (!has_main_loop(launch)) return seconds(0);
+  const double after = launch.joining_clocks + launch.epilogue_clocks * static_cast<double>(load.tasks_busiest);
+  if (!has_main_loop(launch)) return seconds(after / gpu.clock.max.base());
   const double rounds = std::ceil(static_cast<double>(load.tasks_busiest) / load.occupancy);
   const double clocks = physics.task_clocks * (1 + physics.wave_share * std::max(0.0, rounds - 1));
-  return seconds((clocks + launch.joining_clocks) / gpu.clock.max.base());
+  return seconds((clocks + after) / gpu.clock.max.base());
 }
 
 // Bytes per clock that shared memory serves, relative to the data sheet. Products are built around it: their tiles are

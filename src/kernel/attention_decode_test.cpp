@@ -42,7 +42,7 @@ TEST(AttentionDecode, Fa3ByHand) {
   // The task's own clocks beyond the card's prologue, eight blocks, 1024 keys of half a KiB, in the card's steps.
   const PipelineLatency card = pipeline_latency(*find_gpu("H100-SXM"));
   const double own = 2500 + 3800 + 4 * 5 - card.task_clocks * card.wave_share;
-  EXPECT_NEAR(l.tasks[0].steps, (own + 8 * 1100 + 1024 * 0.5 * 62) / card.step_clocks, 1e-6);
+  EXPECT_NEAR(l.tasks[0].steps, (own + 8 * 1100 + 1024 * 0.5 * 35) / card.step_clocks, 1e-6);
   EXPECT_EQ(in_ops(l.tasks[0].each.tensor), 4.0 * 64 * 1024 * 128);
   // Four real rows, 1024 keys and values, 64 page numbers; partial results in fp32.
   EXPECT_EQ(in_bytes(l.tasks[0].each.l2_load), 4 * 128 * 2 + 2 * 1024 * 128 * 2 + 64 * 4);
@@ -202,6 +202,31 @@ TEST(AttentionDecode, OnlyCardsBeforeHopperPayForAnFp8Cache) {
   EXPECT_GT(clocks("L40S", CacheType::fp8), 2 * clocks("L40S", CacheType::same));
   const char* rtx = "RTX-PRO-6000-Blackwell-Server";
   EXPECT_LE(clocks(rtx, CacheType::fp8), clocks(rtx, CacheType::same));
+}
+
+// SGLang builds FlashAttention 3 for Ampere too, without what Hopper has to offer.
+TEST(AttentionDecode, FlashAttention3BeforeHopperIsAnotherKernel) {
+  const AttentionDecode s = shape_of(2, 2048, 4, 2);
+  const Plan a100 = plan_on(s, "A100-SXM-80GB", "sglang", "flash_attention");
+  const Plan h200 = plan_on(s, "H200-SXM", "sglang", "fa3");
+  EXPECT_GT(a100.launches[0].joining_clocks, 5000);
+  EXPECT_EQ(h200.launches[0].joining_clocks, 0);
+  ASSERT_GT(a100.launches.size(), 1u);
+  ASSERT_GT(h200.launches.size(), 1u);
+  EXPECT_GT(a100.launches[1].tasks[0].steps, h200.launches[1].tasks[0].steps) << "joining the parts";
+}
+
+// The same kernel, whoever launches it: TensorRT-LLM's three helpers take as long.
+TEST(AttentionDecode, GeneratedKernelsOfBlackwellStartSlowly) {
+  const AttentionDecode s = shape_of(8, 64, 32, 8);
+  const auto start = [&](const char* gpu, const char* engine, const char* source) {
+    return plan_on(s, gpu, engine, source).launches[0].joining_clocks;
+  };
+  EXPECT_GT(start("GB200", "vllm", "vllm_flashinfer_trtllmdecode"), 5000);
+  EXPECT_EQ(start("GB200", "sglang", "trtllm_mha"), start("GB200", "vllm", "vllm_flashinfer_trtllmdecode"));
+  EXPECT_EQ(start("GB200", "trtllm", "torch_flow"), 0);
+  EXPECT_EQ(start("GB200", "vllm", "vllm_flashinfer_fidecode"), 0);
+  EXPECT_EQ(start("H200-SXM", "vllm", "vllm_flash_attn_fa3"), 0);
 }
 
 }  // namespace

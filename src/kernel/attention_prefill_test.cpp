@@ -143,6 +143,37 @@ TEST(AttentionPrefill, FlashInferPacksGroups) {
   EXPECT_EQ(ctas("vllm_flashinfer_trtllmprefill", s), ctas("vllm_flash_attn_fa2", s));
 }
 
+// 24 heads that share a key head: a CTA for each, or rows of one.
+TEST(AttentionPrefill, TrtllmHasACtaForEveryHead) {
+  const auto launch = [](const char* gpu, const char* engine, const char* source, Count q_len) {
+    Context context;
+    context.engine = Launcher::named(engine);
+    context.kernel_source = KernelSource::named(source);
+    return plan(shape_of(64, q_len, 24, 1), *format_from("bf16"), *find_gpu(gpu), context)->launches[0];
+  };
+  const auto tasks = [](const Launch& l) {
+    Count sum = 0;
+    for (const TaskGroup& group : l.tasks) sum += group.count;
+    return sum;
+  };
+  EXPECT_EQ(tasks(launch("H200-SXM", "trtllm", "torch_flow", 16)), 64 * 24);
+  EXPECT_EQ(tasks(launch("B200", "vllm", "vllm_flashinfer_trtllmprefill", 16)), 64 * 24);
+  EXPECT_EQ(launch("B200", "vllm", "vllm_flashinfer_trtllmprefill", 16).tile.m, 128);
+  EXPECT_LE(tasks(launch("B200", "vllm", "vllm_flashinfer_trtllmdecode", 1)), 64 * 2) << "a decode";
+  EXPECT_LE(tasks(launch("H200-SXM", "vllm", "vllm_flash_attn_fa3", 16)), 64 * 24 / 4);
+}
+
+TEST(AttentionPrefill, Fp32RunsOnXformersKernels) {
+  const auto tile = [](Count dim, const char* dtype) {
+    return plan_on(shape_of(1, 4096, 8, 8, dim), "H100-SXM", dtype).launches[0].tile;
+  };
+  EXPECT_EQ(tile(64, "fp32").m, 64);
+  EXPECT_EQ(tile(128, "fp32").n, 128);
+  EXPECT_EQ(tile(256, "fp32").m, 32);
+  EXPECT_EQ(tile(512, "fp32").n, 128) << "operands pass through shared memory piece by piece";
+  EXPECT_EQ(tile(128, "bf16").m, 128) << "FlashAttention 3";
+}
+
 TEST(AttentionPrefill, FullMaskHasOneGroupAndItsEdge) {
   AttentionPrefill s = shape_of(8, 1000, 16, 16);
   s.mask = AttentionMask::full;

@@ -125,10 +125,11 @@ bool honours_window(const Context& context, Count window) {
 namespace {
 
 // Clocks, not nanoseconds, agree between A100 at 1.41 GHz and L40S at 2.52 GHz: one set for every card.
-const DecoderConstants& waits_of(Decoder decoder) {
+const DecoderConstants& waits_of(Decoder decoder, const Gpu& gpu) {
   switch (decoder) {
     case Decoder::fa2: break;
-    case Decoder::fa3: return kFa3Decoder;
+    case Decoder::fa3:  // before Hopper it is another kernel, without warps that only load
+      return gpu.tensor_generation() == TensorGeneration::wgmma ? kFa3WgmmaDecoder : kFa3Decoder;
     case Decoder::generated: return kGeneratedDecoder;
     case Decoder::xqa: return kXqaDecoder;
     case Decoder::xqa_wgmma: return kXqaWgmmaDecoder;
@@ -167,7 +168,7 @@ int rows_up_to(Count rows, Count least, Count most) {
 DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& gpu) {
   DecoderShape s;
   s.packed = decoder != Decoder::mmha;  // masked multi-head attention has a CTA for every query head
-  const DecoderConstants& waits = waits_of(decoder);
+  const DecoderConstants& waits = waits_of(decoder, gpu);
   const double dim = static_cast<double>(q.heads.qk_dim) / kReferenceHeadDim;
   s.task_clocks = gpu.tuned(waits.task) + gpu.tuned(waits.task_dim) * dim +
                   gpu.tuned(waits.row) * static_cast<double>(s.packed ? q.heads.group() : 1);
@@ -242,11 +243,13 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& q, const Gpu& 
   return s;
 }
 
-Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& context) {
+Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& context, const Gpu& gpu) {
   Helpers h;
   // Steps by what a helper adds to the smallest shapes: FlashAttention 2's combine 6 us on A100 and 3.5 on L40S, its
   // copies 3 and 1.7, a cast 1.1 on H200.
-  h.combine_steps = decoder == Decoder::fa2 ? kFa2CombineSteps : kCombineSteps;
+  const bool fa3_before_hopper = decoder == Decoder::fa3 && gpu.tensor_generation() == TensorGeneration::mma;
+  h.combine_steps = decoder == Decoder::fa2 || fa3_before_hopper ? kFa2CombineSteps : kCombineSteps;
+  if (fa3_before_hopper) h.start_clocks = kFa3MmaStartClocks;
   // FlashAttention 2, mha_varlen_fwd: (key heads, group) are swapped, by copies unless one of the sizes is one.
   if (decoder == Decoder::fa2 && q.swapped() && q.requests > 1 && q.heads.key > 1)
     h.copies = 2, h.copy_steps = kFa2CopySteps;
@@ -254,6 +257,7 @@ Helpers decode_helpers(Decoder decoder, const DecodeQuestion& q, const Context& 
   // are its floor over Hopper's.
   if (context.engine == Launcher::trtllm)
     h.copies = decoder == Decoder::generated ? 3 : decoder == Decoder::xqa ? 1 : 0, h.copy_steps = kTrtllmCopySteps;
+  else if (decoder == Decoder::generated) h.start_clocks = kGeneratedStartClocks;
   if (q.cache != CacheType::fp8) return h;
   if (context.engine == Launcher::sglang) h.copies = decoder == Decoder::triton ? 2 : 3, h.copy_steps = kCastSteps;
   if (context.engine == Launcher::vllm && decoder == Decoder::fa3) h.copies = 1, h.copy_steps = kCastSteps;

@@ -79,8 +79,9 @@ DecoderShape decoder_shape(Decoder decoder, const DecodeQuestion& question, cons
 struct Helpers {
   int copies = 0;
   double copy_steps = 0, combine_steps = 1;  // dependent loads of each, and of the kernel that joins split keys
+  double start_clocks = 0;                   // of the decode itself, that nothing overlaps
 };
-Helpers decode_helpers(Decoder decoder, const DecodeQuestion& question, const Context& context);
+Helpers decode_helpers(Decoder decoder, const DecodeQuestion& question, const Context& context, const Gpu& gpu);
 
 // The same around a prefill, as passes over the queries and over the keys and values, each a read or a write: engines
 // first store keys and values in the cache, TensorRT-LLM from a fused projection that it splits.

@@ -196,6 +196,21 @@ bool multiplies_wider(const AttentionHeads& heads, const Format& format, const C
   return fp8 && gpu.tensor_generation() == TensorGeneration::mma && (heads.qk_dim <= 64 || heads.qk_dim > 192);
 }
 
+Count longest_q(const ForwardProblem& p) {
+  Count longest = 0;
+  for (const Lengths& l : p.lengths) longest = std::max(longest, l.q);
+  return longest;
+}
+
+// TensorRT-LLM's context kernels, which vLLM and SGLang call on Blackwell, have a CTA for the queries of every head:
+// 128 requests of 16 tokens with 64 heads take 245 us on H200 and 161 on B200 (AIConfigurator), 8,192 CTAs of 3 to 4
+// us. Requests of one token are decodes to vLLM and SGLang, whatever they are asked as.
+bool packs_heads(const ForwardProblem& p, const Context& context) {
+  if (p.decode) return true;
+  if (context.engine == Launcher::trtllm) return false;
+  return !context.kernel_source.says(KernelSource::Word::trtllm) || longest_q(p) == 1;
+}
+
 // Decode runs whatever kernel the engine has.
 void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, const Context& context, const Gpu& gpu) {
   Count requests = 0;
@@ -221,18 +236,12 @@ void choose_decoder(Layout& layout, const TileQuestion& question, Count kv, cons
   }
   // mha_varlen_fwd splits keys only if it swaps; PyTorch calls mha_fwd, which always may.
   if (decoder == Decoder::fa2 && !asked.swapped() && context.engine != Launcher::pytorch) layout.splits = 1;
-  layout.helpers = decode_helpers(decoder, asked, context);
+  layout.helpers = decode_helpers(decoder, asked, context, gpu);
   const double key_bytes = real(question.heads.qk_dim + question.heads.v_dim) * layout.bytes.kv;
   layout.tile.task_clocks = shape.task_clocks + (layout.joins_itself && layout.splits > 1 ? shape.join_clocks : 0);
   layout.tile.block_clocks = shape.step_clocks;
   layout.tile.key_clocks = key_bytes / 1024 * shape.clocks_per_kib + shape.clocks_per_key;
   layout.tile.serial = shape.serial;
-}
-
-Count longest_q(const ForwardProblem& p) {
-  Count longest = 0;
-  for (const Lengths& l : p.lengths) longest = std::max(longest, l.q);
-  return longest;
 }
 
 void set_dispatch(Launch& launch, const Layout& layout, const Gpu& gpu) {
@@ -331,6 +340,9 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   const bool named = p.algorithm != AttentionAlgorithm::automatic;
   auto algorithm = resolve_algorithm(named ? p.algorithm : algorithm_named(context.kernel_source), gpu);
   if (!algorithm) return algorithm.error();
+  // FlashAttention and TRT-LLM-gen multiply 16-bit and narrower operands alone; PyTorch takes xFormers' kernels for 32.
+  const bool chosen = named || algorithm_named(context.kernel_source) != AttentionAlgorithm::automatic;
+  if (!chosen && gpu.vendor == Vendor::nvidia && element->q > 2) algorithm = AttentionAlgorithm::efficient;
   if (lacks_generated(p.heads, context) && *algorithm == AttentionAlgorithm::blackwell)
     algorithm = AttentionAlgorithm::fa2;
   // Triton's kernels on AMD have FlashAttention 2's tiles, not Composable Kernel's.
@@ -341,9 +353,15 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
                              : attention_math(wider ? *format_from("bf16") : format, *algorithm, gpu);
   if (!math) return math.error();
 
-  TileQuestion question{
-      *algorithm,           p.heads,    *element, longest_q(p), p.mask == AttentionMask::causal, p.window > 0,
-      p.lengths.size() > 1, p.page_size};
+  TileQuestion question{*algorithm,
+                        p.heads,
+                        *element,
+                        longest_q(p),
+                        p.mask == AttentionMask::causal,
+                        p.window > 0,
+                        p.lengths.size() > 1,
+                        p.page_size,
+                        packs_heads(p, context)};
   if (question.q_len == 1) question.causal = false;  // one query sees every key: the libraries drop the mask
   Layout layout{p, {}, 1, *element, *math, false, {}, {}};
   layout.latency = pipeline_latency(gpu);
@@ -362,6 +380,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   launch.math = *math;
   if (math->pipe == Pipe::tensor) launch.math_share = instruction_share(*algorithm, gpu);
   launch.serial_steps = layout.tile.serial;
+  launch.joining_clocks = layout.helpers.start_clocks;
   launch.tasks = lay_out(layout);
   set_dispatch(launch, layout, gpu);
   // Engines choose among kernels; only a named one has a plan that is certain.

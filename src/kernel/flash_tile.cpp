@@ -39,7 +39,7 @@ void set_warps(FlashTile& tile, int m, int n, int warps) {
 
 // csrc/flash_attn/flash_api.cpp: a single query's group of heads becomes rows (seqlenq_ngroups_swapped), without a
 // window.
-bool fa2_packs(const TileQuestion& q) { return q.q_len == 1 && q.heads.group() > 1 && !q.window; }
+bool fa2_packs(const TileQuestion& q) { return q.q_len == 1 && q.heads.group() > 1 && !q.window && q.packs; }
 
 // csrc/flash_attn/src/flash_fwd_launch_template.h, run_mha_fwd_hdim*, without dropout.
 FlashTile fa2_tile(const TileQuestion& q, const Gpu& gpu) {
@@ -70,7 +70,7 @@ FlashTile fa2_tile(const TileQuestion& q, const Gpu& gpu) {
 
 // hopper/heuristics.h, should_pack_gqa: packing pays if the rows of one head fill their tiles badly.
 bool packs_groups(const TileQuestion& q, int rows) {
-  if (q.heads.group() == 1) return false;
+  if (q.heads.group() == 1 || !q.packs) return false;
   if (q.variable) return true;
   const auto filled = [&](Count length) {
     return static_cast<double>(length) / static_cast<double>(round_up(length, rows));
@@ -122,12 +122,13 @@ FlashTile fa3_tile(const TileQuestion& q, const Gpu& gpu) {
 // kernels are built alike). Few rows become the narrow side of the product instead: tiles of 8 to 128 rows.
 FlashTile blackwell_tile(const TileQuestion& q, const Gpu& gpu) {
   FlashTile tile = base_tile(q);
-  tile.packed = q.heads.group() > 1;
-  const Count rows = q.q_len * q.heads.group();
+  tile.packed = q.heads.group() > 1 && q.packs;
+  const Count rows = q.q_len * (tile.packed ? q.heads.group() : 1);
   const bool large = std::max(tile.qk_dim, tile.v_dim) > 192;
-  tile.m = rows > 128 && !large ? 256
-                                : static_cast<int>(std::clamp<Count>(
-                                      static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(rows))), 8, 128));
+  tile.m = rows > 128 && !large
+               ? 256
+               : static_cast<int>(std::clamp<Count>(static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(rows))),
+                                                    q.packs ? 8 : 128, 128));
   tile.n = 128;
   tile.stages = 2;
   if (shared_bytes(tile, q.bytes.q, q.bytes.kv) > in_bytes(gpu.shared_memory.per_cta)) tile.stages = 1;
@@ -151,14 +152,22 @@ FlashTile cudnn_tile(const TileQuestion& q, const Gpu& gpu) {
   return tile;
 }
 
-// xFormers' CUTLASS kernels (fmha_cutlassF_bf16_aligned_64x64_rf, ..._64x128_rf): 64 rows; four warps or eight.
+// xFormers' CUTLASS kernels (fmha_cutlassF_bf16_aligned_64x64_rf, ..._64x128_rf): 64 rows; four warps or eight. In fp32
+// heads of more than 128 elements have 32 rows (..._32x128_gmem): scores stay in shared memory, and operands pass
+// through it 32 columns at a time, two such pieces at once, so that wide heads fit too.
 FlashTile efficient_tile(const TileQuestion& q, const Gpu& gpu) {
   FlashTile tile = base_tile(q);
-  const bool narrow = std::max(tile.qk_dim, tile.v_dim) <= 64;
-  set_warps(tile, 64, narrow ? 64 : 128, narrow ? 4 : 8);
+  const int dim = std::max(tile.qk_dim, tile.v_dim);
+  const bool narrow = dim <= 64, wide = dim > 128 && q.bytes.q > 2;
+  set_warps(tile, wide ? 32 : 64, narrow ? 64 : 128, narrow ? 4 : 8);
   tile.cta.registers = 168;
   tile.known = false;
-  fit_shared(tile, q.bytes.q, q.bytes.kv, gpu);
+  if (q.bytes.q > 2) {
+    const double pieces = 2.0 * 32 * (tile.m + tile.n) * q.bytes.q, scores = 4.0 * tile.m * tile.n;
+    tile.cta.shared_memory = std::min(bytes(pieces + scores), gpu.shared_memory.per_cta);
+  } else {
+    fit_shared(tile, q.bytes.q, q.bytes.kv, gpu);
+  }
   return tile;
 }
 

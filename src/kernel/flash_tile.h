@@ -41,6 +41,7 @@ struct TileQuestion {
   bool window = false;
   bool variable = false;  // requests of different lengths
   Count page_size = 0;    // of a paged cache; 0: contiguous
+  bool packs = true;      // heads of a group may be rows of one tile
 };
 
 FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu);

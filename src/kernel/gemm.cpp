@@ -232,6 +232,7 @@ Launch gemm_launch(const GemmProblem& p, const Format& format, const MathPath& m
   launch.split = choice.split;
   launch.stages = choice.stages;
   launch.joining_clocks = choice.joining_clocks;
+  launch.epilogue_clocks = choice.epilogue_clocks;
   launch.ctas = choice.persistent ? std::min(tasks, choice.concurrent) : tasks;
   if (choice.persistent) launch.dispatch = Dispatch::persistent;
   // Shared memory that admits just the resident CTAs the tile is known to have.

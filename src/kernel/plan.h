@@ -126,7 +126,8 @@ struct Launch {
   Operands operands;
   MathPath math;                    // of the products, where there are any
   double math_share = 1;            // of the pipe's usual rate, if the kernel has to use older instructions
-  double joining_clocks = 0;        // not overlapped, after the tasks, to add up the parts of a split
+  double joining_clocks = 0;        // not overlapped, beside the tasks: parts of a split are joined, atomics queue
+  double epilogue_clocks = 0;       // of a task after its loop, one task of an SM after the other
   bool serial_steps = false;        // steps are clocks of the SM's pipes, which concurrent CTAs share
   DType vector_type = DType::fp32;  // type the vector pipe computes in
   // Operations no implementation of this kernel can avoid, whole GPU: no padding, no recomputation.

@@ -64,21 +64,19 @@ Stream row_stream(const Quantize& s, std::string_view name, double slots) {
   return stream;
 }
 
-// Every CTA of the absmax kernel ends in an atomic maximum on the one scale, and these are serialised: vLLM's times
-// grow by 6 to 8 ns per row on H200 and GB200 (4.4 on L40S), whatever the columns. As steps of a loop that waits for L2
-// (estimate/physics.h: 270 ns), for as many CTAs as are resident.
-double atomic_steps(const Quantize& s, const Gpu& gpu, const Context& context) {
+// Every CTA of the absmax kernel ends in an atomic maximum on the one scale, and these queue in L2, whatever the
+// columns and wherever the rows lie.
+double atomic_clocks(const Quantize& s, const Context& context) {
   if (context.engine == Launcher::trtllm) return 0;  // no such growth in its rows
-  const Count resident = Count{gpu.sms} * (gpu.max_threads_per_sm / kThreads);
-  return kAtomicSeconds / kAtomicStep * static_cast<double>(std::min(s.rows, resident));
+  return kAtomicClocks * static_cast<double>(s.rows);
 }
 
-Plan per_tensor(const Quantize& s, const Sizes& sizes, const Gpu& gpu, const Context& context) {
+Plan per_tensor(const Quantize& s, const Sizes& sizes, const Context& context) {
   Plan plan;
   if (s.part != QuantizePart::apply) {
-    Stream stream = row_stream(s, "absmax", kAbsmaxSlots);
-    stream.steps += atomic_steps(s, gpu, context);
-    plan.launches.push_back(streaming_launch(stream, {reads("input", sizes.input), writes("scale", 4)}));
+    plan.launches.push_back(
+        streaming_launch(row_stream(s, "absmax", kAbsmaxSlots), {reads("input", sizes.input), writes("scale", 4)}));
+    plan.launches.back().joining_clocks = atomic_clocks(s, context);
   }
   if (s.part != QuantizePart::find) {
     const bool again = s.part == QuantizePart::all;
@@ -112,11 +110,11 @@ Status Quantize::check() const {
   return require_reasonable(static_cast<double>(rows) * static_cast<double>(cols));
 }
 
-Result<Plan> plan(const Quantize& shape, const Format& format, const Gpu& gpu, const Context& context) {
+Result<Plan> plan(const Quantize& shape, const Format& format, const Gpu&, const Context& context) {
   auto scale = resolve_scale(shape, format);
   if (!scale) return std::move(scale).error();
   const Sizes sizes = sizes_of(shape, format, *scale);
-  return *scale == ScaleOf::tensor ? per_tensor(shape, sizes, gpu, context) : within_rows(shape, sizes, *scale);
+  return *scale == ScaleOf::tensor ? per_tensor(shape, sizes, context) : within_rows(shape, sizes, *scale);
 }
 
 }  // namespace tilecast

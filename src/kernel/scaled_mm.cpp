@@ -4,7 +4,12 @@
 #include <array>
 #include <span>
 
+#include "constants/product.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Up to `rows` rows and `columns` columns, this tile; the first that holds. vLLM's scaled_mm_sm90_fp8_dispatch.cuh,
@@ -104,6 +109,17 @@ bool is_sm120(const Gpu& gpu) {
   return gpu.architecture == Architecture::blackwell && gpu.tensor_generation() == TensorGeneration::mma;
 }
 
+// Clocks of a tile's results on their way out. Only Ada's kernels, which CUTLASS 2 builds, are slow at it.
+double epilogue_clocks(const GemmTile& tile, const Gpu& gpu, ScaledKernels kernels) {
+  if (gpu.architecture != Architecture::ada) return 0;
+  if (kernels != ScaledKernels::vllm && kernels != ScaledKernels::sglang) return 0;
+  const bool vllm = kernels == ScaledKernels::vllm, narrow = tile.n <= 64;
+  const Number& each = tile.m > 128 ? kAdaTallEpilogue
+                       : vllm       ? (narrow ? kAdaNarrowEpilogue : kAdaWideEpilogue)
+                                    : (narrow ? kAdaSglangNarrowEpilogue : kAdaSglangWideEpilogue);
+  return each * tile.m * tile.n;
+}
+
 std::span<const Case> cases_of(const Gpu& gpu, ScaledKernels kernels) {
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kHopper;
@@ -154,6 +170,7 @@ GemmChoice choose_scaled_mm(const GemmProblem& problem, const MathPath& math, co
   choice.persistent = clusters || (sm120 && !ada_block);
   if (clusters && problem.m > choice.tile.m) choice.cluster_m = 2;
   choice.concurrent = Count{gpu.sms} * choice.tile.ctas_per_sm;
+  choice.epilogue_clocks = epilogue_clocks(choice.tile, gpu, kernels);
   choice.coalesced = choice.persistent ? 4 : 1;  // as kernel/gemm_tile.cpp, coalesced_requests
   return choice;
 }

@@ -90,9 +90,26 @@ TEST(ScaledMm, EnginesQuantiseDifferently) {
   };
   ASSERT_EQ(launches("vllm").size(), 3u);    // maximum, conversion, product
   ASSERT_EQ(launches("sglang").size(), 2u);  // one scale a token: one kernel
-  // 1024 atomics in line, 7 ns each, in steps of 270 ns, beside the one step over the columns.
-  EXPECT_DOUBLE_EQ(launches("vllm").front().tasks.front().steps, 1 + 1024 * 7.0 / 270);
-  EXPECT_DOUBLE_EQ(launches("trtllm").front().tasks.front().steps, 1);
+  // 1024 atomics in line, beside the one step over the columns.
+  EXPECT_DOUBLE_EQ(launches("vllm").front().joining_clocks, 1024 * 11.5);
+  EXPECT_DOUBLE_EQ(launches("vllm").front().tasks.front().steps, 1);
+  EXPECT_DOUBLE_EQ(launches("trtllm").front().joining_clocks, 0);
+}
+
+TEST(ScaledMm, ResultsLeaveAdaSlowly) {
+  const auto epilogue = [](const char* gpu, Count n, std::string_view engine, std::string_view format = "fp8") {
+    Gemm shape;
+    shape.m = 4096, shape.n = n, shape.k = 64;
+    Context context;
+    context.engine = Launcher::named(engine);
+    return plan(shape, *format_from(format), *find_gpu(gpu), context)->launches.back().epilogue_clocks;
+  };
+  EXPECT_DOUBLE_EQ(epilogue("L40S", 16384, "vllm"), 0.95 * 128 * 128);
+  EXPECT_DOUBLE_EQ(epilogue("L40S", 8192, "vllm"), 2.8 * 256 * 128);
+  EXPECT_DOUBLE_EQ(epilogue("L40S", 8192, "sglang"), 0.4 * 128 * 128);
+  EXPECT_EQ(epilogue("L40S", 8192, "trtllm"), 0);
+  EXPECT_EQ(epilogue("RTX-PRO-6000-Blackwell-Server", 8192, "vllm"), 0);
+  EXPECT_EQ(epilogue("H100-SXM", 8192, "vllm"), 0);
 }
 
 }  // namespace
