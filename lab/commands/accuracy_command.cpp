@@ -12,6 +12,7 @@
 #include "lab/commands/shared.h"
 #include "lab/evaluate/plots.h"
 #include "lab/evidence/accuracy.h"
+#include "lab/fit/constants_report.h"
 #include "lab/import/import.h"
 #include "measure/traps.h"
 #include "support/file.h"
@@ -187,7 +188,8 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   options.progress = terminal_progress();
   if (command.only == "calibration") return calibrations_only(command, *paths, options);
   if (!command.only.empty())
-    return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'", "leave it out for every page"};
+    return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'",
+                 "leave it out for every page"};
   Names names;
   auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
   if (!inputs) return std::move(inputs).error();
@@ -219,6 +221,11 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   auto plots = write_plots(*inputs, *folder);
   if (!plots) return std::move(plots).error();
   inputs->plots = *std::move(plots);
+  if (const std::string page = (*folder / "accuracy/constants.md").string(); something_at(page)) {
+    const auto text = read_text_file(page, 1 << 20);
+    if (!text) return text.error();
+    inputs->refitted = learned_means_of(*text);
+  }
   // The first page is the file that was named; the others stand in a folder beside it.
   const std::filesystem::path beside = std::filesystem::path(command.out).parent_path();
   const auto pages = accuracy_pages(*inputs);

@@ -87,7 +87,8 @@ BoostData stretched(const std::vector<BoostData>& left, float standing, const Bo
   BoostData all;
   for (const BoostData& card : cards) append(all, card);
   if (all.rows() == 0) return all;
-  const float stretch = stretch_between_cards(cards, like) * (cards.size() <= 2 ? kLonePair : 1.0f);
+  const bool lone_pair = standing == kSiblingSeen && cards.size() <= 2;
+  const float stretch = stretch_between_cards(cards, like) * (lone_pair ? kLonePair : 1.0f);
   for (float& target : all.targets) target *= stretch;
   return all;
 }

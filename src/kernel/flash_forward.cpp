@@ -126,7 +126,9 @@ bool is_amd(AttentionAlgorithm algorithm) {
 void choose_flash(Layout& layout, const TileQuestion& question, Count kv, const Gpu& gpu) {
   const auto blocks = [&] { return ceil_div(kv, layout.tile.n); };
   layout.tile = forward_tile(question, gpu);
-  if (question.algorithm == AttentionAlgorithm::fa3) {
+  if (question.cta_for_head) {
+    layout.splits = 1;
+  } else if (question.algorithm == AttentionAlgorithm::fa3) {
     layout.splits = fa3_splits(all_tiles(layout), blocks(), gpu);
   } else if (question.algorithm == AttentionAlgorithm::cudnn || question.algorithm == AttentionAlgorithm::efficient ||
              is_amd(question.algorithm)) {
@@ -202,13 +204,13 @@ Count longest_q(const ForwardProblem& p) {
   return longest;
 }
 
-// TensorRT-LLM's context kernels, which vLLM and SGLang call on Blackwell, have a CTA for the queries of every head:
-// 128 requests of 16 tokens with 64 heads take 245 us on H200 and 161 on B200 (AIConfigurator), 8,192 CTAs of 3 to 4
-// us. Requests of one token are decodes to vLLM and SGLang, whatever they are asked as.
-bool packs_heads(const ForwardProblem& p, const Context& context) {
-  if (p.decode) return true;
-  if (context.engine == Launcher::trtllm) return false;
-  return !context.kernel_source.says(KernelSource::Word::trtllm) || longest_q(p) == 1;
+// TensorRT-LLM's context kernels, which vLLM and SGLang call on Blackwell, have a CTA for the queries of every head,
+// over all keys: 128 requests of 16 tokens with 64 heads take 245 us on H200 and 161 on B200 (AIConfigurator), 8,192
+// CTAs of 3 to 4 us. Requests of one token are decodes to vLLM and SGLang, whatever they are asked as.
+bool has_cta_for_head(const ForwardProblem& p, const Context& context) {
+  if (p.decode) return false;
+  if (context.engine == Launcher::trtllm) return true;
+  return context.kernel_source.says(KernelSource::Word::trtllm) && longest_q(p) > 1;
 }
 
 // Decode runs whatever kernel the engine has.
@@ -360,7 +362,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
                         p.window > 0,
                         p.lengths.size() > 1,
                         p.page_size,
-                        packs_heads(p, context)};
+                        has_cta_for_head(p, context)};
   if (question.q_len == 1) question.causal = false;  // one query sees every key: the libraries drop the mask
   Layout layout{p, {}, 1, *element, *math, false, {}, {}};
   layout.latency = pipeline_latency(gpu);

@@ -39,7 +39,7 @@ void set_warps(FlashTile& tile, int m, int n, int warps) {
 
 // csrc/flash_attn/flash_api.cpp: a single query's group of heads becomes rows (seqlenq_ngroups_swapped), without a
 // window.
-bool fa2_packs(const TileQuestion& q) { return q.q_len == 1 && q.heads.group() > 1 && !q.window && q.packs; }
+bool fa2_packs(const TileQuestion& q) { return q.q_len == 1 && q.heads.group() > 1 && !q.window && !q.cta_for_head; }
 
 // csrc/flash_attn/src/flash_fwd_launch_template.h, run_mha_fwd_hdim*, without dropout.
 FlashTile fa2_tile(const TileQuestion& q, const Gpu& gpu) {
@@ -70,7 +70,7 @@ FlashTile fa2_tile(const TileQuestion& q, const Gpu& gpu) {
 
 // hopper/heuristics.h, should_pack_gqa: packing pays if the rows of one head fill their tiles badly.
 bool packs_groups(const TileQuestion& q, int rows) {
-  if (q.heads.group() == 1 || !q.packs) return false;
+  if (q.heads.group() == 1 || q.cta_for_head) return false;
   if (q.variable) return true;
   const auto filled = [&](Count length) {
     return static_cast<double>(length) / static_cast<double>(round_up(length, rows));
@@ -122,13 +122,13 @@ FlashTile fa3_tile(const TileQuestion& q, const Gpu& gpu) {
 // kernels are built alike). Few rows become the narrow side of the product instead: tiles of 8 to 128 rows.
 FlashTile blackwell_tile(const TileQuestion& q, const Gpu& gpu) {
   FlashTile tile = base_tile(q);
-  tile.packed = q.heads.group() > 1 && q.packs;
+  tile.packed = q.heads.group() > 1 && !q.cta_for_head;
   const Count rows = q.q_len * (tile.packed ? q.heads.group() : 1);
   const bool large = std::max(tile.qk_dim, tile.v_dim) > 192;
   tile.m = rows > 128 && !large
                ? 256
                : static_cast<int>(std::clamp<Count>(static_cast<Count>(std::bit_ceil(static_cast<std::uint64_t>(rows))),
-                                                    q.packs ? 8 : 128, 128));
+                                                    q.cta_for_head ? 128 : 8, 128));
   tile.n = 128;
   tile.stages = 2;
   if (shared_bytes(tile, q.bytes.q, q.bytes.kv) > in_bytes(gpu.shared_memory.per_cta)) tile.stages = 1;

@@ -41,7 +41,9 @@ struct TileQuestion {
   bool window = false;
   bool variable = false;  // requests of different lengths
   Count page_size = 0;    // of a paged cache; 0: contiguous
-  bool packs = true;      // heads of a group may be rows of one tile
+  // A CTA for the queries of every head, over all of their keys: heads of a group never share a tile, keys are not
+  // split.
+  bool cta_for_head = false;
 };
 
 FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu);
