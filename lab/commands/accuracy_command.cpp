@@ -12,6 +12,7 @@
 #include "lab/commands/shared.h"
 #include "lab/evaluate/plots.h"
 #include "lab/evidence/accuracy.h"
+#include "lab/fit/constants_report.h"
 #include "lab/import/import.h"
 #include "measure/traps.h"
 #include "support/file.h"
@@ -220,6 +221,11 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   auto plots = write_plots(*inputs, *folder);
   if (!plots) return std::move(plots).error();
   inputs->plots = *std::move(plots);
+  if (const std::string page = (*folder / "accuracy/constants.md").string(); something_at(page)) {
+    const auto text = read_text_file(page, 1 << 20);
+    if (!text) return text.error();
+    inputs->refitted = learned_means_of(*text);
+  }
   // The first page goes to the file that was named, the others into a folder beside it.
   const std::filesystem::path beside = std::filesystem::path(command.out).parent_path();
   const auto pages = accuracy_pages(*inputs);

@@ -81,6 +81,16 @@ constexpr std::string_view kOtherPages =
     "- [Constants](accuracy/constants.md): left-out errors with the constants of the physics refitted (`tilecast-lab "
     "fit`)\n";
 
+std::string refitted_constants(const AccuracyInputs& inputs) {
+  if (inputs.refitted.empty()) return "";
+  return "## Constants that know the card, and constants that do not\n\nThe tables above leave a card out of what is "
+         "learned; the constants of the physics are the shipped ones. Here they are fitted anew too, to a sample that "
+         "has rows of the card and to the same without them, and models are trained without the card on top: mean "
+         "errors over the cards left out, of small trainings that are to be compared with each other alone "
+         "([Constants](accuracy/constants.md)).\n\n" +
+         inputs.refitted;
+}
+
 Status learn(AccuracyInputs& inputs, const AccuracyOptions& options) {
   JudgeOptions judged;
   judged.train = options.train;
@@ -187,7 +197,8 @@ std::string accuracy_page_head() {
 
 std::vector<AccuracyPage> accuracy_pages(const AccuracyInputs& inputs) {
   std::vector<AccuracyPage> pages = {{"accuracy.md", section::definitions(inputs) + section::summary(inputs) +
-                                                         section::plots(inputs) + "## Details\n\n"}};
+                                                         section::plots(inputs) + refitted_constants(inputs) +
+                                                         "## Details\n\n"}};
   for (const Page& page : detail_pages()) {
     std::string text;
     for (const AccuracySection& section : page.sections) text += section(inputs);

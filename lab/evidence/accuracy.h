@@ -51,6 +51,7 @@ struct AccuracyInputs {
   std::vector<CounterComparison> counters;
   std::optional<CollectiveJudgement> collectives;
   std::vector<PlotLink> plots;
+  std::string refitted;  // a table of errors with the constants of the physics refitted (lab/fit); empty: none was made
 };
 
 struct AccuracyOptions {

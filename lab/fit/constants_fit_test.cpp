@@ -120,6 +120,20 @@ TEST(ConstantsFit, JudgesTheThreeSetsOfConstants) {
 
 // Cards of a world with other constants: a training whose physics has them has nothing left to learn, and judges a card
 // that it never saw by them.
+TEST(ConstantsReport, LearnedErrorsAreAveragedOverCards) {
+  ConstantsReport report;
+  report.with = shipped_constants();
+  report.learned_sample = 30;
+  report.fits = {
+      {"A100-SXM-80GB", shipped_constants(), {}, {{"gemm/bf16", {100, 0.06, 0.07, 0.10}}}},
+      {"L40S", shipped_constants(), {}, {{"gemm/bf16", {20, 0.10, 0.11, 0.12}}, {"moe/fp8", {5, 0.2, 0.2, 0.2}}}}};
+  const std::string page = constants_page(report), means = learned_means_of(page);
+  EXPECT_NE(means.find("| gemm/bf16 | 2 | 120 | 8.0 % | 9.0 % | 11.0 % |"), std::string::npos) << means;
+  EXPECT_NE(means.find("| moe/fp8 | 1 | 5 | 20.0 % | 20.0 % | 20.0 % |"), std::string::npos) << means;
+  EXPECT_EQ(means.find("## "), std::string::npos) << "the table alone";
+  EXPECT_EQ(learned_means_of("# Constants refitted without a card\n"), "");
+}
+
 TEST(RefittedTraining, LearnsOnTopOfTheConstantsGiven) {
   TunedConstants truth;
   truth.set(constants::kHbmEfficiency, 0.44);

@@ -50,6 +50,24 @@ the mean over families.
 
 )";
 
+constexpr std::string_view kLearnedMeans = "Mean over the cards left out:\n\n";
+
+// Of what is learned, the mean over the cards left out that have rows.
+std::string learned_means(const std::vector<LeftOutFit>& fits) {
+  std::map<std::string, std::vector<LeftOutErrors>> families;
+  for (const LeftOutFit& fit : fits)
+    for (const auto& [family, errors] : fit.learned) families[family].push_back(errors);
+  Table table({"learned"}, {"cards", "rows", "shipped", "refitted with it", "refitted without it"});
+  for (const auto& [family, cards] : families) {
+    FamilyErrors by_card;
+    for (const LeftOutErrors& errors : cards) by_card[fmt::format("{}", by_card.size())] = errors;
+    std::vector<std::string> row = cells(family, mean_of(by_card));
+    row.insert(row.begin() + 1, fmt::format("{}", cards.size()));
+    table.add(std::move(row));
+  }
+  return table.markdown();
+}
+
 constexpr std::string_view kLearnedHead =
     R"(What is **learned** on top is judged beside it: trainings without the card on up to {} rows of every table, GPU, engine, family and
 dtype, their physics under each set of constants. Trainings are small, so that columns are to be compared with each other, not with the
@@ -109,6 +127,13 @@ std::string left_out_table(const FamilyErrors& families, bool markdown) {
   return markdown ? table.markdown() : table.text(2);
 }
 
+std::string learned_means_of(std::string_view page) {
+  const std::size_t start = page.find(kLearnedMeans);
+  if (start == std::string_view::npos) return "";
+  const std::string_view table = page.substr(start + kLearnedMeans.size());
+  return std::string(table.substr(0, table.find("\n\n"))) + "\n\n";
+}
+
 std::string constants_page(const ConstantsReport& report) {
   std::string page = fmt::format(kHead, report.with.constants.size(), report.passes, report.sample, report.rows);
   Table all({"left out"}, {"rows", "shipped", "refitted with it", "refitted without it", "constants without rows"});
@@ -121,7 +146,8 @@ std::string constants_page(const ConstantsReport& report) {
     page += fmt::format("Of these families alone: {}; other families' constants stay as they are.\n\n",
                         join(report.of_families, ", "));
   page += "Mean over families:\n\n" + all.markdown();
-  if (report.learned_sample > 0) page += fmt::format(kLearnedHead, report.learned_sample);
+  if (report.learned_sample > 0)
+    page += fmt::format(kLearnedHead, report.learned_sample) + std::string(kLearnedMeans) + learned_means(report.fits);
   for (const LeftOutFit& fit : report.fits) {
     page += fmt::format("## {}\n\n{}", fit.left_out, left_out_table(fit.families, true));
     if (!fit.learned.empty()) page += "Learned, trained without it:\n\n" + left_out_table(fit.learned, true);

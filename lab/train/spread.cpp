@@ -56,8 +56,9 @@ float stretch_of(const std::vector<std::vector<float>>& groups) {
 // Cards differ more from each other than rows of one card do: a spread fitted to some is too narrow for the next. How
 // much too narrow is found by judging each card with the spread of the others.
 constexpr float kTrust = 2.0f / 3;  // that few cards deserve; 0 held too few rows of left-out cards, 1 too many
-// Two cards tell of one pair alone: of siblings on Hopper, decodes of siblings on Blackwell were held in 52 to 58 %.
-constexpr float kLonePair = 1.25f;
+// Two siblings tell of one pair alone: of siblings on Hopper, decodes of siblings on Blackwell were held in 52 to 58 %.
+// A quarter more made intervals of planted rows wider than their noise.
+constexpr float kLonePair = 1.2f;
 float stretch_between_cards(const std::vector<BoostData>& cards, const BoostOptions& like) {
   std::vector<std::vector<float>> groups;
   for (const BoostData& judged : cards) {
@@ -87,7 +88,8 @@ BoostData stretched(const std::vector<BoostData>& left, float standing, const Bo
   BoostData all;
   for (const BoostData& card : cards) append(all, card);
   if (all.rows() == 0) return all;
-  const float stretch = stretch_between_cards(cards, like) * (cards.size() <= 2 ? kLonePair : 1.0f);
+  const bool lone_pair = standing == kSiblingSeen && cards.size() <= 2;
+  const float stretch = stretch_between_cards(cards, like) * (lone_pair ? kLonePair : 1.0f);
   for (float& target : all.targets) target *= stretch;
   return all;
 }

@@ -160,6 +160,15 @@ TEST(AttentionPrefill, TrtllmHasACtaForEveryHead) {
   EXPECT_EQ(tasks(launch("B200", "vllm", "vllm_flashinfer_trtllmprefill", 16)), 64 * 24);
   EXPECT_EQ(launch("B200", "vllm", "vllm_flashinfer_trtllmprefill", 16).tile.m, 128);
   EXPECT_LE(tasks(launch("B200", "vllm", "vllm_flashinfer_trtllmdecode", 1)), 64 * 2) << "a decode";
+  // Two heads of one request leave most SMs idle: FlashAttention splits the keys, TensorRT-LLM does not.
+  const auto splits = [](const char* engine, const char* source) {
+    Context context;
+    context.engine = Launcher::named(engine);
+    context.kernel_source = KernelSource::named(source);
+    return plan(shape_of(1, 512, 2, 1, 256), *format_from("bf16"), *find_gpu("H200-SXM"), context)->launches[0].split;
+  };
+  EXPECT_GT(splits("vllm", "vllm_flash_attn_fa3"), 1);
+  EXPECT_EQ(splits("trtllm", "torch_flow"), 1);
   EXPECT_LE(tasks(launch("H200-SXM", "vllm", "vllm_flash_attn_fa3", 16)), 64 * 24 / 4);
 }
 
