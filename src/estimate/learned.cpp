@@ -116,9 +116,19 @@ namespace {
 // A forest's answer, a logarithm over the base, with the share of what was learned that holds on the card.
 float carried(float log, float tuned, float share) { return share < 1 ? kept(tuned + log, share) - tuned : log; }
 
-const Spread& spread_for(const FamilyModel& model, const Standing& standing) {
-  if (standing.known() && !standing.guessed && !standing.domain) return model.seen_spread;
-  return standing.has_sibling() && !standing.guessed ? model.sibling_spread : model.unseen_spread;
+// The ends of a spread are trained separately and may cross the median.
+Width ends_of(const Spread& spread, std::span<const float> features) {
+  return {std::max(0.0, -static_cast<double>(spread.low.predict(features))),
+          std::max(0.0, static_cast<double>(spread.high.predict(features)))};
+}
+
+// What is farther from what was measured is never surer, though a spread that few cards tell of may say so.
+Width own_width(const FamilyModel& model, const Standing& standing, std::span<const float> features) {
+  const Width seen = ends_of(model.seen_spread, features);
+  if (standing.known() && !standing.guessed && !standing.domain) return seen;
+  const Width sibling = wider(seen, ends_of(model.sibling_spread, features));
+  if (standing.has_sibling() && !standing.guessed) return sibling;
+  return wider(sibling, ends_of(model.unseen_spread, features));
 }
 
 }  // namespace
@@ -133,13 +143,10 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, co
     const LearnedTime alike = with_host({time, time, time, time}, given, standing);
     return standing.calibration ? calibrated(alike, input, standing) : alike;
   }
-  const Spread& spread = spread_for(model, standing);
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);
-  // The ends are trained separately and may cross the median.
-  t.own = {std::max(0.0, -static_cast<double>(spread.low.predict(p.features.row()))),
-           std::max(0.0, static_cast<double>(spread.high.predict(p.features.row())))};
+  t.own = own_width(model, standing, p.features.row());
   const MainLoop loop = loop_of(standing.key.substr(0, standing.key.find('/')));
   t.shared = shared_width(loop, standing.doubt, standing.kernel_known);
   const Width whole = kernel_width(t.own, loop, standing.doubt, standing.kernel_known);
