@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test web ui web-test test-web screenshots install deb check-deb image check-openapi wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights weights-unseen accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
+.PHONY: demo test web ui web-test test-web screenshots install deb check-deb image check-openapi wheel lab asan tsan tsan-ci bench fuzz golden weights weights-unseen accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -121,16 +121,6 @@ asan tsan: build/.clang
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
 	@cmake --build --preset $@ --target tilecast_tests -j $(JOBS)
 	@ctest --preset $@-whole -j $(JOBS)
-
-# The sanitized tests that fit into continuous integration: the rooms of the library but for the estimates' laws and fits, the C interface and the
-# service, through which the public API is asked, and all readers but the laboratory's over their corpora, all without what takes minutes so: plans,
-# steady states, laws over many questions. `make asan` runs them all.
-SANITIZED = support constants gpu kernel schedule model engine cluster parallel serve tune measure diagnose abi service_http cli_views fuzz
-SLOW_SANITIZED = ServePlan*:ServeSteadyState*:ServeAutoscale*:Collective*Never*:Network*Never*
-asan-ci: build/.clang
-	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
-	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)
-	@GTEST_FILTER='-$(SLOW_SANITIZED)' ctest --preset asan-whole -j $(JOBS) -R "^test_($(shell echo $(SANITIZED) | tr ' ' '|'))(\.|$$)"
 
 # What is threaded, under the thread sanitizer: the workers, tables read side by side, questions asked from many threads at once (`make tsan` also asks
 # through the C++ API), the service.

@@ -38,7 +38,8 @@ TEST(TuneCommand, MeasuresTheTopFewAndTheDefault) {
   const Ran ran = run_tilecast(kLayer + "--tokens 64,256 --top 40 --json " + kFake);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("measuring 2 of 2: 256 tokens"));
-  for (const auto& tuned : nlohmann::json::parse(ran.out)["tuned"]) {
+  const auto answer = nlohmann::json::parse(ran.out);
+  for (const auto& tuned : answer["tuned"]) {
     ASSERT_EQ(tuned["best"].size(), 40u);
     EXPECT_EQ(tuned["pick"]["num_stages"], 2);
     EXPECT_EQ(tuned["best"][0]["measured_us"], 2);

@@ -70,7 +70,7 @@ TEST(CalibrateApi, JudgedByOtherShapes) {
   ASSERT_TRUE(report.ok()) << report.error().line();
   EXPECT_EQ(report->judged_rows, 20) << "the other forty were fitted to";
   ASSERT_EQ(report->judged.size(), 1u);
-  EXPECT_EQ(report->judged[0].error_after, report->judged_after);
+  EXPECT_DOUBLE_EQ(report->judged[0].error_after, report->judged_after);
   EXPECT_LT(report->judged_after, report->judged_before);
 }
 

@@ -122,13 +122,12 @@ Width ends_of(const Spread& spread, std::span<const float> features) {
           std::max(0.0, static_cast<double>(spread.high.predict(features)))};
 }
 
-// What is farther from what was measured is never surer, though a spread that few cards tell of may say so.
+// No card is surer than one that was measured, though a spread that few cards tell of may say so.
 Width own_width(const FamilyModel& model, const Standing& standing, std::span<const float> features) {
   const Width seen = ends_of(model.seen_spread, features);
   if (standing.known() && !standing.guessed && !standing.domain) return seen;
-  const Width sibling = wider(seen, ends_of(model.sibling_spread, features));
-  if (standing.has_sibling() && !standing.guessed) return sibling;
-  return wider(sibling, ends_of(model.unseen_spread, features));
+  const bool sibling = standing.has_sibling() && !standing.guessed;
+  return wider(seen, ends_of(sibling ? model.sibling_spread : model.unseen_spread, features));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(Price, ALongRunIsNoFasterThanABurst) {
 TEST(Price, FormatsThatAreMultipliedInFp32TakeAsLongAsIt) {
   for (const char* name : {"P4", "P100-SXM", "T4", "V100-SXM"})
     for (const char* format : {"bf16", "fp16", "tf32"}) {
-      const Gpu& gpu = *find_gpu(name);
+      const Gpu& gpu = *built_in_gpu(name);
       if (!widens_to_fp32(*format_from(format), gpu)) continue;
       const double ratio =
           priced(Gemm{8192, 8192, 8192}, format, gpu).latency / priced(Gemm{8192, 8192, 8192}, "fp32", gpu).latency;
@@ -78,7 +78,7 @@ TEST(Price, AnUnknownSourceIsNamedByWhatStandsInForItAndWider) {
       Context unnamed, unknown;
       unnamed.engine = unknown.engine = engine;
       unknown.kernel_source = KernelSource::named("brand_new");
-      const Gpu& gpu = *find_gpu("H200-SXM");
+      const Gpu& gpu = *built_in_gpu("H200-SXM");
       const auto usual = price(kernel, gpu, unnamed, Method::tilecast, &shipped_models());
       const auto guess = price(kernel, gpu, unknown, Method::tilecast, &shipped_models());
       ASSERT_TRUE(usual.ok() && guess.ok());

@@ -8,7 +8,8 @@ namespace {
 SimulationOptions random_fleet(Random& random) {
   const auto below = [&](int n) { return static_cast<Count>(random.below(static_cast<std::uint64_t>(n))); };
   SimulationOptions o;
-  o.pool = pool_of(kPolicies[below(5)], 20 + below(60));
+  const Count blocks = 20 + below(60);  // drawn before the policy, whatever order a compiler gives arguments
+  o.pool = pool_of(kPolicies[below(5)], blocks);
   o.router = static_cast<Router>(below(4));
   o.prefixes.apart = below(20), o.prefixes.share = random.uniform();
   o.prefixes.most_tokens = 1 + below(5000);

@@ -155,7 +155,10 @@ TEST(ServeSteadyState, AgreesWithTheSimulation) {
   Random random(3);
   double ttft_error = 0, tpot_error = 0, count = 0;
   for (int round = 0; round < 18; ++round) {
-    const LineCost cost(2 + 10 * random.uniform(), 5 + 30 * random.uniform(), 20 * random.uniform());
+    // Drawn one after the other: arguments of a call are evaluated in an order of the compiler's own.
+    const double cached_ns = 20 * random.uniform(), token_us = 5 + 30 * random.uniform(),
+                 step_ms = 2 + 10 * random.uniform();
+    const LineCost cost(step_ms, token_us, cached_ns);
     const Policy policy = kPolicies[round % 3];
     SimulationOptions o = deployment_of(policy, cost, 4000 + static_cast<Count>(random.below(20000)));
     o.pool.replicas = 1 + static_cast<Count>(random.below(4));
