@@ -21,7 +21,7 @@ namespace {
 const std::string kRoot = TILECAST_SOURCE_DIR;
 
 TEST(ShippedWeights, AreSmallAndNameTheirSources) {
-  EXPECT_LE(std::filesystem::file_size(kRoot + "/data/weights/tilecast.weights"), 8u << 20);
+  EXPECT_LE(std::filesystem::file_size(kRoot + "/data/weights/tilecast.weights"), kMostWeightBytes);
   const Weights& weights = shipped_weights();
   EXPECT_GT(weights.sources().at("aiconfigurator"), 100000);
   EXPECT_GT(weights.sources().at("tilecast-h200-2026-11"), 5000);

@@ -40,7 +40,7 @@ Weights updated(Weights weights, std::vector<FamilyModel> models);
 
 // Drops the last trees of all forests, the same share of each, until the file is no larger. Late trees matter least.
 void keep_within(Weights& weights, std::size_t bytes);
-inline constexpr std::size_t kMostWeightBytes = 8'500'000;  // what may ship
+inline constexpr std::size_t kMostWeightBytes = 8 << 20;  // what may ship
 
 // Learned forecasts of rows; a row without a model falls back to the analytic forecast.
 std::vector<Outcome> forecast_with(const Weights& weights, const std::vector<Measurement>& rows, int threads);

@@ -122,12 +122,9 @@ Width ends_of(const Spread& spread, std::span<const float> features) {
           std::max(0.0, static_cast<double>(spread.high.predict(features)))};
 }
 
-// No card is surer than one that was measured, though a spread that few cards tell of may say so.
-Width own_width(const FamilyModel& model, const Standing& standing, std::span<const float> features) {
-  const Width seen = ends_of(model.seen_spread, features);
-  if (standing.known() && !standing.guessed && !standing.domain) return seen;
-  const bool sibling = standing.has_sibling() && !standing.guessed;
-  return wider(seen, ends_of(sibling ? model.sibling_spread : model.unseen_spread, features));
+const Spread& spread_for(const FamilyModel& model, const Standing& standing) {
+  if (standing.known() && !standing.guessed && !standing.domain) return model.seen_spread;
+  return standing.has_sibling() && !standing.guessed ? model.sibling_spread : model.unseen_spread;
 }
 
 }  // namespace
@@ -145,7 +142,7 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, co
   const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
   t.median = time(median);
-  t.own = own_width(model, standing, p.features.row());
+  t.own = ends_of(spread_for(model, standing), p.features.row());
   const MainLoop loop = loop_of(standing.key.substr(0, standing.key.find('/')));
   t.shared = shared_width(loop, standing.doubt, standing.kernel_known);
   const Width whole = kernel_width(t.own, loop, standing.doubt, standing.kernel_known);
