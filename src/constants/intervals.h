@@ -46,18 +46,18 @@ inline constexpr Number kNoiseWidth{"width.noise",
 struct LoopWidths {
   WidthConstants products, attention, streams;
 };
-inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.11, 0.18),
-                                           width_constants("another protocol, attention", 0.33, 0.00),
-                                           width_constants("another protocol, streams", 0.07, 0.92)};
-inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.09, 0.15),
+inline constexpr LoopWidths kProtocolWidth{width_constants("another protocol, products", 0.07, 0.12),
+                                           width_constants("another protocol, attention", 0.37, 0.00),
+                                           width_constants("another protocol, streams", 0.04, 0.27)};
+inline constexpr LoopWidths kCardWidth{width_constants("another card, products", 0.00, 0.00),
                                        width_constants("another card, attention", 0.00, 0.00),
-                                       width_constants("another card, streams", 0.08, 0.06)};
-inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.30, 0.03),
+                                       width_constants("another card, streams", 0.08, 0.10)};
+inline constexpr LoopWidths kArchitectureWidth{width_constants("another architecture, products", 0.00, 0.07),
                                                width_constants("another architecture, attention", 0.17, 0.00),
-                                               width_constants("another architecture, streams", 0.15, 0.00)};
-inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.00, 0.34),
-                                         width_constants("another kernel, attention", 0.00, 0.00),
-                                         width_constants("another kernel, streams", 0.89, 0.23)};
+                                               width_constants("another architecture, streams", 0.02, 0.08)};
+inline constexpr LoopWidths kKernelWidth{width_constants("another kernel, products", 0.03, 0.42),
+                                         width_constants("another kernel, attention", 0.00, 0.15),
+                                         width_constants("another kernel, streams", 0.81, 0.64)};
 
 // Launches of a step that its host holds up.
 inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.22, 0.44);
