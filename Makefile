@@ -1,6 +1,6 @@
 # Tilecast in two commands: `make demo` and `make test`. Each installs what is missing, builds and runs.
 .DEFAULT_GOAL := build/tilecast
-.PHONY: demo test web ui web-test test-web screenshots install deb check-deb image check-openapi wheel lab asan tsan tsan-ci bench fuzz golden weights weights-unseen accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
+.PHONY: demo test web ui web-test test-web screenshots install deb check-deb image check-openapi wheel lab asan asan-ci tsan tsan-ci bench fuzz golden weights weights-unseen accuracy coverage coverage-runs evidence fit collect format lint clean FORCE test-torch
 
 JOBS ?= $(shell nproc)
 export NINJA_STATUS = [%p] 
@@ -121,6 +121,15 @@ asan tsan: build/.clang
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
 	@cmake --build --preset $@ --target tilecast_tests -j $(JOBS)
 	@ctest --preset $@-whole -j $(JOBS)
+
+# The sanitized tests that fit into continuous integration: all of the library, through its public API and the C interface too, the services, their
+# schemas, and the readers over their corpora. `make asan` runs those of the commands and of the laboratory besides.
+SANITIZED = support constants gpu kernel schedule model estimate engine cluster parallel serve tune measure calibrate diagnose api answers abi \
+            service_schema service_http service_mcp cli_views cli_plot cli_terminal cli_manual fuzz
+asan-ci: build/.clang
+	@cmake --preset asan > build/configure-asan.log 2>&1 || { cat build/configure-asan.log; exit 1; }
+	@cmake --build --preset asan --target $(addprefix test_,$(SANITIZED)) -j $(JOBS)
+	@ctest --preset asan-whole -j $(JOBS) -R "^test_($(shell echo $(SANITIZED) | tr ' ' '|'))(\.|$$)"
 
 # What is threaded, under the thread sanitizer: the workers, tables read side by side, questions asked from many threads at once (`make tsan` also asks
 # through the C++ API), the service.
