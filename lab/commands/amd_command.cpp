@@ -10,7 +10,7 @@ namespace tilecast {
 
 Result<std::string> run_amd(const AmdCommand& command) {
   if (command.sample < 1 || command.others < 0)
-    return Error{"", command.sample < 1 ? "sample" : "others", "must be rows", "4000 and 200 are the page's"};
+    return Error{"", command.sample < 1 ? "sample" : "others", "must be rows", "1500 and 100 are the page's"};
   if (command.trees < 1 || command.trees > 10000)
     return Error{"", "trees", "must lie between 1 and 10000", "100 suffice"};
   Names names;

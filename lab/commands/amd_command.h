@@ -10,8 +10,8 @@ namespace tilecast {
 
 struct AmdCommand {
   std::string data;     // the folder that holds aiter/ and aiconfigurator/
-  Count sample = 4000;  // rows of AITER's, of each table, GPU, engine, family and dtype
-  Count others = 200;   // ... of the cards beside them
+  Count sample = 1500;  // rows of AITER's, of each table, GPU, engine, family and dtype
+  Count others = 100;   // ... of the cards beside them
   Count trees = 100;
   int threads = kThreads;
   std::string out;  // a page in place of text
