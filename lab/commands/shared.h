@@ -23,6 +23,10 @@ Progress terminal_progress();
 Result<std::vector<std::string>> tables_of(const std::vector<std::string>& named,
                                            const std::vector<std::string>& sources);
 
+// A report as it is or, where a file is named, written there as a page of docs/accuracy that says which command made
+// it.
+Result<std::string> page_or_text(const std::string& report, std::string_view command, const std::string& out);
+
 TrainAllOptions train_options(const std::vector<std::string>& families, Count trees, int threads);
 
 }  // namespace tilecast
