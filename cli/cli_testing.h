@@ -2,13 +2,13 @@
 #pragma once
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include "support/test_folder.h"
 #include "test_paths.h"
 
 namespace tilecast {
@@ -23,10 +23,7 @@ inline std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A path of this process's own, so that tests may run side by side.
-inline std::string scratch_path(const std::string& name) {
-  return "/tmp/tilecast-test-" + std::to_string(getpid()) + "-" + name;
-}
+inline std::string scratch_path(const std::string& name) { return (process_folder() / name).string(); }
 
 // A line as a shell reads it. What it writes to standard error is kept apart.
 inline Ran run_shell(const std::string& line) {

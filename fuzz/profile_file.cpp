@@ -17,8 +17,8 @@ std::string wrong_with(const Diagnosis& d) {
   const double least = -1e-9 * in_seconds(d.total) - 1e-12;
   if (std::abs(in_seconds(families - d.total)) > -least) return "families do not add up to the whole";
   if (in_seconds(d.total - d.recognised) < least) return "more recognised than there is";
-  for (const Timeline& t : d.timelines)
-    if (in_seconds(t.idle()) < -1e-9 * in_seconds(t.window) - 1e-12) return "busy for longer than the window";
+  for (const DeviceTimeline& t : d.timelines)
+    if (in_seconds(t.idle) < -1e-9 * in_seconds(t.window) - 1e-12) return "busy for longer than the window";
   for (const WorkGroup& g : d.groups) {
     if (g.calls < 1) return "a group without calls";
     if (!g.comparison) continue;

@@ -34,7 +34,7 @@ Result<std::string> export_chakra(const std::string& folder, const std::vector<S
 }
 
 std::string one_gpu_text(const PredictOptions& options, const StepRows& rows, const std::vector<StepForecast>& steps) {
-  std::string out = predict_table(rows) + notes_text(steps.front().notes);
+  std::string out = predict_table(rows) + notes_text(steps);
   if (options.compare) return out + "\n" + compare_table(steps);
   if (options.kernels) {
     for (const StepForecast& step : steps) out += fmt::format("\n{}\n\n{}", step.setting.gpu, kernels_table(step));
@@ -48,8 +48,8 @@ std::string one_gpu_text(const PredictOptions& options, const StepRows& rows, co
          "\n";
 }
 
-std::string many_gpus_text(const StepRows& rows, const StepForecast& first, const std::string& exported) {
-  return parallel_table(rows) + notes_text(first.notes) + "\n" + parallel_breakdown(first) +
+std::string many_gpus_text(const StepRows& rows, const std::vector<StepForecast>& steps, const std::string& exported) {
+  return parallel_table(rows) + notes_text(steps) + "\n" + parallel_breakdown(steps.front()) +
          (exported.empty()
               ? "\n" +
                     hint_text("--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
@@ -92,7 +92,7 @@ Result<std::string> run_predict(const PredictOptions& options) {
     exported = *std::move(line);
   }
   if (options.json) return many ? parallel_json(*rows) : predict_json(*rows);
-  return many ? many_gpus_text(*rows, steps.front(), exported) : one_gpu_text(options, *rows, steps);
+  return many ? many_gpus_text(*rows, steps, exported) : one_gpu_text(options, *rows, steps);
 }
 
 Result<std::string> run_memory(const MemoryOptions& options) {

@@ -52,9 +52,38 @@ std::string label_of(const StepForecast& step, std::span<const StepForecast> all
   return label;
 }
 
+// Where a step runs, and in what, so far as steps differ in it.
+std::string place_label(const StepForecast& step, const std::vector<StepForecast>& all) {
+  const auto differs = [&](auto value) {
+    return std::any_of(all.begin(), all.end(), [&](const StepForecast& s) { return value(s) != value(step); });
+  };
+  std::vector<std::string> parts;
+  const auto add = [&](auto value) {
+    if (differs(value)) parts.emplace_back(value(step));
+  };
+  add([](const StepForecast& s) { return s.setting.cluster.empty() ? s.setting.gpu : s.setting.cluster; });
+  add([](const StepForecast& s) { return std::string(name_of(s.setting.engine)); });
+  add([](const StepForecast& s) { return s.setting.dtype; });
+  return join(parts, " ");
+}
+
 std::vector<std::string> name_cells(const StepSetting& s) { return {s.gpu, std::string(name_of(s.engine)), s.dtype}; }
 
 }  // namespace
+
+std::string notes_text(const std::vector<StepForecast>& steps) {
+  std::vector<std::string> lines;
+  for (const StepForecast& step : steps)
+    for (const std::string& note : step.notes) {
+      const bool everywhere = std::all_of(steps.begin(), steps.end(), [&](const StepForecast& s) {
+        return std::find(s.notes.begin(), s.notes.end(), note) != s.notes.end();
+      });
+      const std::string place = everywhere ? "" : place_label(step, steps);
+      std::string line = note.starts_with(place) ? note : fmt::format("{}: {}", place, note);
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    }
+  return notes_text(lines);
+}
 
 std::string predict_table(const StepRows& rows) {
   const StepForecast& first = first_that_runs(rows);

@@ -13,6 +13,8 @@ namespace tilecast {
 
 std::string describe(const StepSetting& setting);  // "decode 32 × 1 token after 2,048"
 std::string notes_text(const std::vector<std::string>& notes);
+// Of several steps side by side: what holds for all of them once, the rest with the step that it is said of.
+std::string notes_text(const std::vector<StepForecast>& steps);
 
 // One GPU each.
 std::string predict_table(const StepRows& rows);

@@ -13,10 +13,13 @@
 namespace tilecast {
 namespace {
 
-constexpr ShownColumn kKernel[] = {
-    {"gpu", "GPU"},           {"latency_us", "forecast"}, {"interval_us", "80 % interval"},
-    {"bound_us", "bound"},    {"efficiency", "efficiency", RowForm::share},
-    {"limited_by", "limited by"}, {"standing", "seen"}};
+constexpr ShownColumn kKernel[] = {{"gpu", "GPU"},
+                                   {"latency_us", "forecast"},
+                                   {"interval_us", "80 % interval"},
+                                   {"bound_us", "bound"},
+                                   {"efficiency", "efficiency", RowForm::share},
+                                   {"limited_by", "limited by"},
+                                   {"standing", "seen"}};
 constexpr ShownColumn kPredict[] = {{"gpu", "GPU"},
                                     {"cluster", "cluster"},
                                     {"engine", "engine"},
@@ -169,6 +172,31 @@ bool is_number_column(const AnswerRows& rows, std::size_t at) {
                       [at](const auto& row) { return !row[at].text.empty() && !row[at].number; });
 }
 
+// Notes of the rows below their table: what all of them say once, the rest with the values it is said of.
+std::string notes_below(const AnswerRows& rows) {
+  constexpr std::size_t kShown = 6;
+  const auto at = rows.find("notes");
+  if (!at) return {};
+  std::vector<std::string> lines;
+  for (const auto& row : rows.rows) {
+    const std::string& note = row[*at].text;
+    if (note.empty()) continue;
+    std::string values;
+    for (std::size_t i = 0; i < rows.swept; ++i)
+      values += fmt::format("{}{} {}", i == 0 ? "" : ", ", rows.columns[i], row[i].text);
+    const bool everywhere =
+        std::all_of(rows.rows.begin(), rows.rows.end(), [&](const auto& other) { return other[*at].text == note; });
+    std::string line = everywhere || values.empty() ? note : fmt::format("{}: {}", values, note);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines.size(), kShown); ++i)
+    text += "\n" + note_word("Note:") + " " + lines[i] + ".\n";
+  if (lines.size() > kShown)
+    text += fmt::format("\n{} more notes: --csv and --json have them.\n", lines.size() - kShown);
+  return text;
+}
+
 }  // namespace
 
 const RowsView& rows_view(std::string_view question) {
@@ -201,7 +229,7 @@ std::string rows_text(const RowsView& view, const AnswerRows& all, std::string_v
     if (problem) cells.push_back(marked(Mark::bad, row[*problem].text));
     table.add(std::move(cells));
   }
-  return fmt::format("{}\n\n{}", heading, table.shown());
+  return fmt::format("{}\n\n{}{}", heading, table.shown(), notes_below(rows));
 }
 
 }  // namespace tilecast

@@ -160,6 +160,83 @@ Status add_blind(AccuracyInputs& inputs, const AccuracyCommand& command, const K
   return write_text_file(command.evidence + std::string(kVisible), visible_csv(inputs.visible));
 }
 
+AccuracyOptions options_of(const AccuracyCommand& command) {
+  AccuracyOptions options;
+  options.sample = {command.sample, 0};
+  options.families = command.families;
+  options.train = train_options(command.families, command.trees, kThreads);
+  options.learn = !command.analytic;
+  options.weights = &shipped_weights();
+  options.threads = kThreads;
+  options.progress = terminal_progress();
+  return options;
+}
+
+Status add_collectives(AccuracyInputs& inputs, const std::string& data) {
+  auto collectives = read_collectives(data);
+  if (!collectives) return std::move(collectives).error();
+  auto judged = judge_collectives(*std::move(collectives));
+  if (!judged) return std::move(judged).error();
+  if (auto done = judge_between_nodes(data, *judged); !done) return std::move(done).error();
+  inputs.collectives = *std::move(judged);
+  return Ok{};
+}
+
+// Whole models, how often intervals hold, and the blind test, which is compared with both.
+Status add_whole_models(AccuracyInputs& inputs, const AccuracyCommand& command) {
+  auto whole = whole_models_of(command);
+  if (!whole) return std::move(whole).error();
+  inputs.end_to_end = *std::move(whole);
+  CoverageCommand coverage;
+  coverage.data = command.data, coverage.measurements = command.measurements;
+  if (something_at(command.keep)) coverage.keep = command.keep;
+  const auto kernels = kernel_errors_of(coverage);
+  if (!kernels) return kernels.error();
+  inputs.coverage = coverage_rows(*kernels);
+  for (CoverageRow& row : coverage_rows(inputs.end_to_end)) inputs.coverage.push_back(std::move(row));
+  inputs.fitted_widths = fit_widths(inputs.coverage, *kernels);
+  return command.families.empty() ? add_blind(inputs, command, *kernels) : Status(Ok{});
+}
+
+// The first page goes to the file that was named, the others into a folder beside it.
+Result<std::string> write_pages(const AccuracyInputs& inputs, const std::string& out) {
+  const std::filesystem::path beside = std::filesystem::path(out).parent_path();
+  const auto pages = accuracy_pages(inputs);
+  for (const AccuracyPage& page : pages) {
+    const bool first = &page == &pages.front();
+    if (auto written = write_text_file(first ? out : (beside / page.file).string(), page.text); !written)
+      return std::move(written).error();
+  }
+  return fmt::format("wrote {}, {} pages beside it and {} plots\n", out, pages.size() - 1, inputs.plots.size());
+}
+
+// Every page.
+Result<std::string> all_pages(const AccuracyCommand& command, const std::vector<std::string>& paths,
+                              const AccuracyOptions& options, const std::filesystem::path& folder) {
+  auto counters = counters_of(command.measurements);
+  if (!counters) return std::move(counters).error();
+  Names names;
+  auto inputs = judge_tables(paths, options, ReadOptions{}, names);
+  if (!inputs) return std::move(inputs).error();
+  inputs->counters = *std::move(counters);
+  const bool of_all_families = command.families.empty();  // otherwise only some kernels were asked for
+  if (of_all_families)
+    if (auto added = add_collectives(*inputs, command.data); !added) return std::move(added).error();
+  if (something_at(command.data + "/e2e") && !command.analytic)
+    if (auto added = add_whole_models(*inputs, command); !added) return std::move(added).error();
+  if (of_all_families && !command.analytic)
+    if (auto studied = study(*inputs, options, command.measurements); !studied) return std::move(studied).error();
+  auto plots = write_plots(*inputs, folder);
+  if (!plots) return std::move(plots).error();
+  inputs->plots = *std::move(plots);
+  if (const std::string page = (folder / "accuracy/constants.md").string(); something_at(page)) {
+    const auto text = read_text_file(page, 1 << 20);
+    if (!text) return text.error();
+    inputs->refitted = learned_means_of(*text);
+  }
+  return write_pages(*inputs, command.out);
+}
+
 }  // namespace
 
 Result<std::string> run_accuracy(const AccuracyCommand& command) {
@@ -171,71 +248,17 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   if (command.data.empty())
     return Error{"", "data", "is missing: the folder of measured tables",
                  "for example --data ../data: one folder a source"};
+  if (!command.only.empty() && command.only != "calibration")
+    return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'",
+                 "leave it out for every page"};
   auto paths = tables_of_sources(command.data, {});
   if (!paths) return std::move(paths).error();
   paths->push_back(command.measurements + "/h200_sweep.csv.gz");
   const auto folder = plot_folder(command.out);
   if (!folder) return folder.error();
-  auto counters = counters_of(command.measurements);
-  if (!counters) return std::move(counters).error();
-  AccuracyOptions options;
-  options.sample = {command.sample, 0};
-  options.families = command.families;
-  options.train = train_options(command.families, command.trees, kThreads);
-  options.learn = !command.analytic;
-  options.weights = &shipped_weights();
-  options.threads = kThreads;
-  options.progress = terminal_progress();
+  const AccuracyOptions options = options_of(command);
   if (command.only == "calibration") return calibrations_only(command, *paths, options);
-  if (!command.only.empty())
-    return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'",
-                 "leave it out for every page"};
-  Names names;
-  auto inputs = judge_tables(*paths, options, ReadOptions{}, names);
-  if (!inputs) return std::move(inputs).error();
-  inputs->counters = *std::move(counters);
-  if (command.families.empty()) {  // otherwise only some kernels were asked for
-    auto collectives = read_collectives(command.data);
-    if (!collectives) return std::move(collectives).error();
-    auto judged = judge_collectives(*std::move(collectives));
-    if (!judged) return std::move(judged).error();
-    if (auto done = judge_between_nodes(command.data, *judged); !done) return std::move(done).error();
-    inputs->collectives = *std::move(judged);
-  }
-  if (something_at(command.data + "/e2e") && !command.analytic) {
-    auto whole = whole_models_of(command);
-    if (!whole) return std::move(whole).error();
-    inputs->end_to_end = *std::move(whole);
-    CoverageCommand coverage;
-    coverage.data = command.data, coverage.measurements = command.measurements;
-    if (something_at(command.keep)) coverage.keep = command.keep;
-    const auto kernels = kernel_errors_of(coverage);
-    if (!kernels) return kernels.error();
-    inputs->coverage = coverage_rows(*kernels);
-    for (CoverageRow& row : coverage_rows(inputs->end_to_end)) inputs->coverage.push_back(std::move(row));
-    if (command.families.empty())
-      if (auto added = add_blind(*inputs, command, *kernels); !added) return std::move(added).error();
-  }
-  if (command.families.empty() && !command.analytic)
-    if (auto studied = study(*inputs, options, command.measurements); !studied) return std::move(studied).error();
-  auto plots = write_plots(*inputs, *folder);
-  if (!plots) return std::move(plots).error();
-  inputs->plots = *std::move(plots);
-  if (const std::string page = (*folder / "accuracy/constants.md").string(); something_at(page)) {
-    const auto text = read_text_file(page, 1 << 20);
-    if (!text) return text.error();
-    inputs->refitted = learned_means_of(*text);
-  }
-  // The first page goes to the file that was named, the others into a folder beside it.
-  const std::filesystem::path beside = std::filesystem::path(command.out).parent_path();
-  const auto pages = accuracy_pages(*inputs);
-  for (const AccuracyPage& page : pages) {
-    const bool first = &page == &pages.front();
-    if (auto written = write_text_file(first ? command.out : (beside / page.file).string(), page.text); !written)
-      return std::move(written).error();
-  }
-  return fmt::format("wrote {}, {} pages beside it and {} plots\n", command.out, pages.size() - 1,
-                     inputs->plots.size());
+  return all_pages(command, *paths, options, *folder);
 }
 
 }  // namespace tilecast

@@ -56,8 +56,8 @@ Result<std::vector<EndToEndResult>> judged_runs(const CoverageCommand& command) 
 }
 
 // What the shipped weights are trained on besides other people's tables (Makefile, `weights`).
-constexpr std::array<std::string_view, 3> kOwnTables = {"h200_sweep.csv.gz", "h200_attention_rows.csv.gz",
-                                                        "h200_small_rows.csv.gz"};
+constexpr std::array<std::string_view, 4> kOwnTables = {"h200_sweep.csv.gz", "h200_attention_rows.csv.gz",
+                                                        "h200_small_rows.csv.gz", "h200_fp32_rows.csv.gz"};
 constexpr std::array<std::pair<Unseen, LeaveOut>, 3> kLeftOut = {
     {{Unseen::source, LeaveOut::source}, {Unseen::gpu, LeaveOut::gpu}, {Unseen::architecture, LeaveOut::architecture}}};
 
@@ -72,9 +72,15 @@ Result<std::vector<std::string>> kernel_tables(const CoverageCommand& command) {
   return paths;
 }
 
-// Whether the shipped weights have seen other shapes of the row's table on its card. Some tables' small operators
-// were read but not trained on: those rows are not held-out shapes but another source's, which trainings without
-// that source judge.
+// Whether the shipped weights were trained on rows of this one's source. Small operators of some are several kernels at
+// times, so they are left to judge (Makefile, `weights`): what else they would teach is not what ships.
+bool teaches(const Measurement& row) {
+  const FamilyModel* model = shipped_weights().find(row.kernel);
+  return !model || model->trained_on.empty() || model->trained_on.contains(std::string(row.source));
+}
+
+// Whether the shipped weights have seen other shapes of the row's table on its card. Rows of sources that do not teach
+// are not held-out shapes but another source's, which trainings without that source judge.
 bool knows_its_table(const Measurement& row) {
   const FamilyModel* model = shipped_weights().find(row.kernel);
   return model && model->trained_on.contains(std::string(row.source)) && model->seen.contains(std::string(row.gpu));
@@ -105,14 +111,17 @@ Result<KernelErrors> left_out_errors(const CoverageCommand& command, const std::
                                      std::string_view family, Unseen unseen, LeaveOut by) {
   const std::string kept =
       command.keep.empty() ? "" : fmt::format("{}/kernels_{}_{}.csv", command.keep, name_of(unseen), family);
-  if (!kept.empty() && something_at(kept)) return read_kernel_errors(kept);
+  if (!kept.empty() && something_at(kept)) {
+    auto read = read_kernel_errors(kept);
+    if (read || !command.train) return read;  // what another version kept is made again
+  }
   if (!command.train) return KernelErrors{};
   std::vector<Measurement> own;
   for (const Measurement& row : rows)
-    if (family_of(row.kernel.shape) == family) own.push_back(row);
-  const KernelErrors errors = kernel_errors(
-      own, forecast_leaving_out(own, by, train_options({}, command.trees, command.threads), terminal_progress()),
-      unseen);
+    if (family_of(row.kernel.shape) == family && (by == LeaveOut::source || teaches(row))) own.push_back(row);
+  TrainAllOptions options = train_options({}, command.trees, command.threads);
+  options.teaches = teaches;
+  const KernelErrors errors = kernel_errors(own, forecast_leaving_out(own, by, options, terminal_progress()), unseen);
   if (!kept.empty())
     if (auto written = write_text_file(kept, kernel_errors_csv(errors)); !written) return std::move(written).error();
   return errors;
@@ -167,17 +176,18 @@ Result<std::string> run_coverage(const CoverageCommand& command) {
   if (!command.figures.empty())
     if (auto written = write_text_file(command.figures, visible_csv(visible_figures(kernels, runs))); !written)
       return std::move(written).error();
+  const Widths fitted = fit_widths(rows, kernels);
   Widths widths = shipped_widths();
   if (!command.constants.empty()) {
     const auto header = read_text_file(command.constants, kMostHeaderBytes);
     if (!header) return header.error();
     // The runs were just judged with the kernels' widths, so these change only with new trainings.
-    const Widths fitted = command.only == "kernels" ? fit_widths(rows) : widths_of_runs(fit_widths(rows));
-    if (auto written = write_text_file(command.constants, with_widths(*header, fitted)); !written)
+    const Widths taken = command.only == "kernels" ? fitted : widths_of_runs(fitted);
+    if (auto written = write_text_file(command.constants, with_widths(*header, taken)); !written)
       return std::move(written).error();
-    for (const auto& [kind, width] : fitted) widths[kind] = width;
+    for (const auto& [kind, width] : taken) widths[kind] = width;
   }
-  const std::string report = coverage_report(rows, widths);
+  const std::string report = coverage_report(rows, widths, fitted);
   if (command.out.empty()) return report;
   if (auto written = write_text_file(command.out, accuracy_page_head() + report); !written)
     return std::move(written).error();

@@ -186,7 +186,7 @@ std::string section::calibration(const AccuracyInputs& inputs) {
 std::string section::whole_models(const AccuracyInputs& inputs) { return end_to_end_report(inputs.end_to_end); }
 
 std::string section::coverage(const AccuracyInputs& inputs) {
-  return coverage_report(inputs.coverage, shipped_widths());
+  return coverage_report(inputs.coverage, shipped_widths(), inputs.fitted_widths);
 }
 
 std::string section::blind(const AccuracyInputs& inputs) { return blind_report(inputs.blind, inputs.visible); }

@@ -43,6 +43,7 @@ struct AccuracyInputs {
 
   std::vector<EndToEndResult> end_to_end;  // whole models
   CoverageRows coverage;                   // of their intervals, and of kernels of further sources
+  Widths fitted_widths;                    // to all of those
   std::vector<BlindLine> blind;            // a blind test's figures as they were given
   VisibleFigures visible;                  // ... and the figures shown beside them
   std::vector<StudyLine> calibrations;

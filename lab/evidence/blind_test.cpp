@@ -20,7 +20,7 @@ VisibleFigure figure(const char* gpu, Count rows, double mean, double median, do
 
 TEST(Visible, GroupsOfRunsAndKernels) {
   KernelError e;
-  e.unseen = Unseen::gpu, e.doubt = Doubt::card, e.kernel_known = true;
+  e.unseen = Unseen::gpu, e.footing.doubt = Doubt::card, e.footing.kernel_known = true;
   e.source = "aiconfigurator", e.gpu = "B200", e.family = "gemm", e.dtype = "bf16";
   e.error = std::log(0.8), e.to_bound = 1, e.own = {0.01, 0.01};
   EndToEndResult r;

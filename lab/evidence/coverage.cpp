@@ -10,13 +10,16 @@
 
 #include "constants/intervals.h"
 #include "constants/registry.h"
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace {
 
 // Widths of whole runs and of kernels, by what the constants' `of` says.
-constexpr std::array<std::string_view, 3> kDown = {"width.run_down", "width.run_scale_down", "width.kernel_down"},
-                                          kUp = {"width.run_up", "width.run_scale_up", "width.kernel_up"};
+constexpr std::array<std::string_view, 4> kDown = {"width.run_down", "width.run_scale_down", "width.kernel_down",
+                                                   "width.kernel_scale_down"},
+                                          kUp = {"width.run_up", "width.run_scale_up", "width.kernel_up",
+                                                 "width.kernel_scale_up"};
 
 bool is_rate(const EndToEndResult& r) { return r.quantity == "throughput"; }
 
@@ -139,18 +142,51 @@ std::string group_of(const CoverageRow& row) {
   return by_card ? row.source + "|" + row.card : row.source;
 }
 
-Width fit(const CoverageRows& rows, double share, double (*asked)(const CoverageRow&, bool up)) {
+using Asked = double (*)(const CoverageRow&, bool up);
+
+// What leaves half of 1 - share of the rows beyond one end, groups weighing the same.
+double pooled(const CoverageRows& rows, double share, Asked asked, bool up) {
   std::map<std::string, double> groups;
   for (const CoverageRow& row : rows) ++groups[group_of(row)];
-  std::vector<std::pair<double, double>> down, up;
-  for (const CoverageRow& row : rows) {
-    const double weight = 1 / std::max(kFewRows, groups[group_of(row)]);
-    down.emplace_back(asked(row, false), weight);
-    up.emplace_back(asked(row, true), weight);
-  }
-  const double each = (1 + share) / 2;
-  return {weighted_quantile(std::move(down), each), weighted_quantile(std::move(up), each)};
+  std::vector<std::pair<double, double>> all;
+  for (const CoverageRow& row : rows) all.emplace_back(asked(row, up), 1 / std::max(kFewRows, groups[group_of(row)]));
+  return weighted_quantile(std::move(all), (1 + share) / 2);
 }
+
+// The same for each group alone, and how much it counts: those of few rows less.
+std::vector<std::pair<double, double>> by_group(const CoverageRows& rows, double share, Asked asked, bool up) {
+  std::map<std::string, std::vector<std::pair<double, double>>> groups;
+  for (const CoverageRow& row : rows) groups[group_of(row)].emplace_back(asked(row, up), 1);
+  std::vector<std::pair<double, double>> all;
+  for (auto& [group, own] : groups) {
+    const double weight = std::min(1.0, static_cast<double>(own.size()) / kFewRows);
+    all.emplace_back(weighted_quantile(std::move(own), (1 + share) / 2), weight);
+  }
+  return all;
+}
+
+// What the group in the middle needs; between two, their mean.
+double middle(const CoverageRows& rows, double share, Asked asked, bool up) {
+  std::vector<std::pair<double, double>> below = by_group(rows, share, asked, up), above = below;
+  for (auto& [value, weight] : above) value = -value;
+  return (weighted_quantile(std::move(below), 0.5) - weighted_quantile(std::move(above), 0.5)) / 2;
+}
+
+// The mean of what groups need of a scale: nobody less than its own rows', and one that needs more than twice as much
+// is off by something else than how it was timed.
+double mean_scale(const CoverageRows& rows, double share, Asked asked, bool up) {
+  constexpr double kMostScale = 2;
+  double sum = 0, weights = 0;
+  for (const auto& [value, weight] : by_group(rows, share, asked, up))
+    sum += weight * std::log(std::clamp(value, 1.0, kMostScale)), weights += weight;
+  return weights > 0 ? std::exp(sum / weights) : 1;
+}
+
+using End = double (*)(const CoverageRows&, double share, Asked, bool up);
+Width fit(const CoverageRows& rows, double share, Asked asked, End end) {
+  return {end(rows, share, asked, false), end(rows, share, asked, true)};
+}
+bool of_kernels(const CoverageRows& rows) { return !rows.empty() && is_of_kernels(rows.front().calibrates()); }
 
 // Rows of a kind, with what they calibrate fitted: a scale where they have no width of their own.
 Width fit_kind(const CoverageRows& rows) { return rows.front().kind.empty() ? fit_scale(rows) : fit_width(rows); }
@@ -188,8 +224,12 @@ CoverageRows with_scaled_parts(CoverageRows rows, const Widths& scales) {
 
 }  // namespace
 
-Width fit_width(const CoverageRows& rows, double share) { return fit(rows, share, needed); }
-Width fit_scale(const CoverageRows& rows, double share) { return fit(rows, share, factor); }
+Width fit_width(const CoverageRows& rows, double share) {
+  return fit(rows, share, needed, of_kernels(rows) ? middle : pooled);
+}
+Width fit_scale(const CoverageRows& rows, double share) {
+  return fit(rows, share, factor, of_kernels(rows) ? mean_scale : pooled);
+}
 
 Widths fit_widths(const CoverageRows& rows) {
   Widths widths = scales_of(rows);
@@ -208,8 +248,10 @@ FoldOf fold_for(const CoverageRows& rows) {
   return nullptr;
 }
 
+bool is_of_kernels(std::string_view kind) { return kind.starts_with("another ") || kind.starts_with(kPytorchScale); }
+
 Widths widths_of_runs(Widths widths) {
-  std::erase_if(widths, [](const auto& width) { return width.first.starts_with("another "); });
+  std::erase_if(widths, [](const auto& width) { return is_of_kernels(width.first); });
   return widths;
 }
 
@@ -297,6 +339,9 @@ std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths&
     std::set<std::string> cards;
     for (const CoverageRow* row : own) cards.insert(row->card);
     line.cards = static_cast<Count>(cards.size());
+    std::vector<double> errors;
+    for (const CoverageRow* row : own) errors.push_back(row->error);
+    line.median = upper_median(std::move(errors));
     line.shipped = coverage_of(own, [&](const CoverageRow& row) { return width_as_it_is(row, shipped); });
     const std::vector<std::string> kinds = kinds_of(*own.front());
     const auto judged = [&](const std::string& kind) {
@@ -324,7 +369,10 @@ What 80 % intervals hold of measured rows, and how far they reach (the mean half
 src/constants/intervals.h, which were fitted to these rows. *Left out*: with the same widths fitted to the rows of others alone: to runs
 that others measured (InferenceX's are those of AIConfigurator's sample too, our own tables are one), or where one laboratory measured all
 of a kind, to its other tables or other cards; where a card or an architecture was left out of a training, to other cards or
-architectures. A dash where nothing is fitted, or there are no others. Sources weigh the same in a fit, those of fewer than 30 rows less.
+architectures. A dash where nothing is fitted, or there are no others: where a card or an architecture was left out, intervals are made in
+the training itself, and what they hold as they are is what they hold of cards that nobody saw. Sources weigh the same in a fit, those of
+fewer than 30 rows less; a kernel's width is what the source in the middle needs, a scale of PyTorch's kernels the mean of their tables,
+none of which counts as more than two.
 
 Steps of whole models reach as far as their kernels, host and exchanges leave open together, times a scale that is fitted. Served loads
 have widths of their own beside their steps', of first tokens and of the tokens after them, means and medians apart; the time of a request
@@ -333,8 +381,11 @@ Kernels at held-out shapes are forecast by the shipped weights, all others by sm
 architecture. Steps of Megatron's continuous tests and batches that ran in waves are left out. Host-bound rows are those whose
 launches take longer than their kernels.
 
-| table | width of | rows | cards | as it is | reach | left out | reach |
-|---|---|---:|---:|---:|---:|---:|---:|
+The median is of measured over forecast time: a table that lies to one side of its forecasts is held rarely, however wide intervals are
+that suit the others.
+
+| table | width of | rows | cards | median | as it is | reach | left out | reach |
+|---|---|---:|---:|---:|---:|---:|---:|---:|
 )";
 
 // Tables of at least this many rows are counted in the summary.
@@ -357,18 +408,19 @@ std::string share_within(const std::vector<CoverageLine>& lines) {
 
 }  // namespace
 
-std::string coverage_report(const CoverageRows& rows, const Widths& widths) {
+std::string coverage_report(const CoverageRows& rows, const Widths& widths, const Widths& fitted) {
   if (rows.empty()) return "";
   const std::vector<CoverageLine> lines = coverage_lines(rows, widths);
   std::string text(kReportHead);
   for (const CoverageLine& l : lines)
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", l.table, l.kind.empty() ? "–" : l.kind, l.rows,
-                        l.cards, percent(l.shipped), reach(l.shipped), l.others ? percent(l.left_out) : "–",
-                        l.others ? reach(l.left_out) : "–");
+    text += fmt::format("| {} | {} | {} | {} | {:+.0f} % | {} | {} | {} | {} |\n", l.table,
+                        l.kind.empty() ? "–" : l.kind, l.rows, l.cards, std::expm1(l.median) * 100, percent(l.shipped),
+                        reach(l.shipped), l.others ? percent(l.left_out) : "–", l.others ? reach(l.left_out) : "–");
   text += share_within(lines) +
-          "\nWidths, as logarithms below and above a forecast; of steps of whole models, what their parts' widths are "
-          "multiplied by:\n\n| of | as it is | fitted to these rows |\n|---|---:|---:|\n";
-  for (const auto& [kind, width] : fit_widths(rows)) {
+          "\nWidths, as logarithms below and above a forecast; of steps of whole models and of PyTorch's kernels, what "
+          "their "
+          "parts' and rows' widths are multiplied by:\n\n| of | as it is | fitted to these rows |\n|---|---:|---:|\n";
+  for (const auto& [kind, width] : fitted) {
     const Width now = width_in(widths, kind);
     text += fmt::format("| {} | {:.2f}, {:.2f} | {:.2f}, {:.2f} |\n", kind, now.down, now.up, width.down, width.up);
   }

@@ -18,7 +18,8 @@ namespace tilecast {
 inline constexpr double kIntervalShare = 0.8;
 // A group of fewer rows counts by its rows: a handful of odd runs is no tenth of all there is.
 inline constexpr double kFewRows = 30;
-inline constexpr std::string_view kServedSteps = "serving";  // the scale of served loads' steps
+inline constexpr std::string_view kPytorchScale = "PyTorch timed by others";  // scales of single kernels
+inline constexpr std::string_view kServedSteps = "serving";                   // the scale of served loads' steps
 
 struct CoverageRow {
   std::string kind;          // of width that it calibrates, by the name of its constants; empty: none
@@ -52,6 +53,8 @@ using Widths = std::map<std::string, Width>;  // by kind; of steps of whole mode
 
 // The width that leaves half of 1 - share of the rows beyond either end when it joins their parts'. Sources weigh the
 // same, however many rows they have beyond 30; where cards are left out in turn, groups of one source and card do.
+// Of kernels it is what the source in the middle needs, and of their scales the mean within bounds: one source whose
+// hosts or kernels are others altogether is no reason to be less sure of everyone's.
 Width fit_width(const CoverageRows& rows, double share = kIntervalShare);
 // ... and the factor by which their parts do so, end by end: the quantile of errors over parts.
 Width fit_scale(const CoverageRows& rows, double share = kIntervalShare);
@@ -77,15 +80,17 @@ Coverage coverage_of(const CoverageRows& rows, const Widths& widths);
 struct CoverageLine {
   std::string table, kind;
   Count rows = 0, cards = 0;
+  double median = 0;  // of its errors: where it is far from zero, no width that suits others holds the table
   Coverage shipped;
   bool others = false;  // others have rows of this kind: another source, or another card where there is but one
   Coverage left_out;    // with widths fitted to those alone
 };
 std::vector<CoverageLine> coverage_lines(const CoverageRows& rows, const Widths& shipped);
 
-// `widths`: as it is, those compiled in or those that were just fitted.
-std::string coverage_report(const CoverageRows& rows, const Widths& widths);
-// Those of runs alone, without those of kernels.
+// `widths`: as it is, those compiled in or those that were just fitted. `fitted`: those of these rows.
+std::string coverage_report(const CoverageRows& rows, const Widths& widths, const Widths& fitted);
+// Those of kernels, and without them, of runs alone.
+bool is_of_kernels(std::string_view kind);
 Widths widths_of_runs(Widths widths);
 // src/constants/intervals.h with these widths in place of its own; kinds that it does not have are skipped.
 std::string with_widths(std::string header, const Widths& widths);

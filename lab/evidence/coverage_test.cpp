@@ -61,6 +61,25 @@ TEST(Coverage, SourcesWeighTheSameWhateverTheirRows) {
   EXPECT_GE(fit_width(rows).up, 2) << "half of the weight lies there";
 }
 
+CoverageRows kernels(CoverageRows rows) {
+  for (CoverageRow& row : rows) row.kind.clear(), row.steps = "PyTorch timed by others, streams";
+  return rows;
+}
+
+// One source of three whose kernels take three times as long makes nobody much less sure of the others'.
+TEST(Coverage, KernelsReachAboutAsFarAsMostSourcesNeed) {
+  const Width parts{0.2, 0.2};
+  CoverageRows odd;
+  for (int i = 0; i < 200; ++i) odd.push_back(row("odd", 1.1, parts));
+  const CoverageRows rows = together(together(even("a", 0.5, parts), even("b", 0.6, parts)), odd);
+  const Width scale = fit_scale(kernels(rows));
+  EXPECT_NEAR(scale.up, std::cbrt(1 * 1.2 * 2), 0.05) << "the odd one counts as two";
+  EXPECT_NEAR(scale.down, std::cbrt(1.2), 0.03) << "nobody needs less than one";
+  CoverageRows unknown = rows;
+  for (CoverageRow& row : unknown) row.kind = "another kernel, streams";
+  EXPECT_NEAR(fit_width(unknown).up, std::sqrt(0.24 * 0.24 - 0.2 * 0.2), 0.03) << "what the one in the middle needs";
+}
+
 TEST(Coverage, ASourceIsJudgedByTheOthers) {
   const CoverageRows rows = together(even("narrow", 0.1), even("wide"));
   const auto lines = coverage_lines(rows, {});
@@ -256,12 +275,28 @@ TEST(Coverage, JudgedRunsAreKeptAndRead) {
 
 TEST(Coverage, EveryFittedKindIsAConstant) {
   const Widths shipped = shipped_widths();
-  for (const char* kind :
-       {"host", "one GPU", "inference, several GPUs", "training, several GPUs", "serving", "serving, first token",
-        "serving, a token", "serving, median first token", "serving, median token", "queued serving, first token",
-        "queued serving, a token", "queued serving, median first token", "queued serving, median token",
-        "another kernel, products", "another kernel, attention", "another kernel, streams",
-        "another protocol, products", "another card, attention", "another architecture, streams"}) {
+  for (const char* kind : {"host",
+                           "one GPU",
+                           "inference, several GPUs",
+                           "training, several GPUs",
+                           "serving",
+                           "serving, first token",
+                           "serving, a token",
+                           "serving, median first token",
+                           "serving, median token",
+                           "queued serving, first token",
+                           "queued serving, a token",
+                           "queued serving, median first token",
+                           "queued serving, median token",
+                           "another kernel, products",
+                           "another kernel, attention",
+                           "another kernel, streams",
+                           "another protocol, products",
+                           "another card, attention",
+                           "another architecture, streams",
+                           "PyTorch timed by others, products",
+                           "PyTorch timed by others, attention",
+                           "PyTorch timed by others, streams"}) {
     ASSERT_TRUE(shipped.contains(kind)) << kind;
     EXPECT_GE(shipped.at(kind).down, 0) << kind;
     EXPECT_GE(shipped.at(kind).up, 0) << kind;

@@ -97,14 +97,23 @@ std::string gpustack_report(const Results& all, const Results& left_out) {
          declined.markdown();
 }
 
-// Two figures per run.
+// Whether a rule says that a row's runs proposed tokens (lab/evidence/serving_silicon.cpp).
+std::string drafts_of(const EndToEndResult& r) {
+  return r.label.detail.ends_with(", drafts") ? "proposed tokens" : "none proposed";
+}
+
+// One figure of a further token per run, and one of the first.
 std::string silicon_count(const Results& all, const Results& left_out) {
   std::map<std::string, Count> judged;
   Count rows = 0;
-  for (const EndToEndResult& r : all)
-    if (r.quantity == "ttft") ++judged[r.label.mode], ++rows;
+  Count waited = 0;
+  for (const EndToEndResult& r : all) {
+    if (r.quantity == "tpot") ++judged[r.label.mode], ++rows, ++waited;
+    if (r.quantity == "ttft") --waited;
+  }
   Table table({"rows of the sample"}, {"rows"});
   for (const auto& [mode, count] : judged) table.add({"judged: " + mode, fmt::format("{}", count)});
+  table.add({"of these without a first token, which waited for kernels to be compiled", fmt::format("{}", waited)});
   for (const EndToEndResult& r : left_out) {
     rows += static_cast<Count>(r.measured);
     table.add({"declined: " + r.label.detail, fmt::format("{:.0f}", r.measured)});
@@ -135,7 +144,11 @@ std::string silicon_report(const Results& judged, const Results& left_out) {
          "generator (lab/evidence/serving_silicon.cpp). Chosen on Llama 3.1 8B under TensorRT-LLM: the time of an "
          "operator "
          "outside graphs, that of a step by its requests (serve/host.cpp), and of AIConfigurator's own runs the front "
-         "end (80 ms) and how far answers end apart (0.3). Every other model is left out of them.\n\n" +
+         "end (80 ms, Dynamo's, which stands before pools that are apart too) and how far answers end apart (0.3). "
+         "Every "
+         "other model is left out of them. Rows that are filed under two names of a model count once. A third of "
+         "InferenceX's runs of SGLang on Blackwell compile kernels while the first of ten waves waits for a minute: "
+         "their first tokens, told by a mean that no queue explains, are not judged.\n\n" +
          table_by(
              {"quantity", "rows of"}, wanted,
              [](const EndToEndResult& r) {
@@ -145,13 +158,34 @@ std::string silicon_report(const Results& judged, const Results& left_out) {
          table_by(
              {"quantity, Llama 3.1 and Qwen3-235B"}, wanted, [](const EndToEndResult& r) { return Words{r.quantity}; },
              nullptr) +
-         "All models; whether multi-token prediction was on is not said:\n\n" +
+         "All models. Rows do not say whether tokens were proposed (MTP); InferenceX's images and dates do, for "
+         "TensorRT-LLM's DeepSeek and SGLang's Qwen3.5: three a step, one with data parallel attention, accepted as "
+         "NVIDIA's figures of DeepSeek-R1 have it.\n\n" +
          table_by({"quantity", "GPU", "engine", "model", "dtype"}, all, of_models, nullptr) +
          table_by(
+             {"quantity, all models", "MTP by the rule"}, all,
+             [](const EndToEndResult& r) {
+               return Words{r.quantity, drafts_of(r)};
+             },
+             nullptr) +
+         table_by(
              {"quantity, all models"}, all, [](const EndToEndResult& r) { return Words{r.quantity}; }, nullptr) +
-         "Pools apart, and data parallel attention, where the row says the layout; flags of these runs are not known, "
-         "multi-token prediction neither:\n\n" +
+         "Pools apart, and data parallel attention, where the row says the layout. Flags of these runs are known in "
+         "part (benchmarks/multi_node/srt-slurm-recipes); pools apart are taken to propose nothing, of which no image "
+         "says otherwise, aggregated ones by the rule above:\n\n" +
          table_by({"mode", "quantity", "GPU", "engine", "model"}, others, of_pools, nullptr) +
+         table_by(
+             {"mode", "quantity", "half"}, others,
+             [](const EndToEndResult& r) {
+               return Words{r.label.mode, r.quantity, name_of(half_of(r))};
+             },
+             nullptr) +
+         table_by(
+             {"mode", "quantity"}, others,
+             [](const EndToEndResult& r) {
+               return Words{r.label.mode, r.quantity};
+             },
+             nullptr) +
          silicon_count(judged, left_out);
 }
 
@@ -221,20 +255,26 @@ std::string overview_report(const Results& all) {
              nullptr);
 }
 
-// All tables together: whole runs with prompts and answers in one pool, and first tokens that did not wait in a queue.
+// All tables together; first tokens that waited in a queue of ten seconds and more are left out.
 std::string halves_report(const Results& results) {
   Results pooled;
-  for (const char* source : {"llmservingsim", "gpustack", "silicon", "inferencex"})
+  for (const char* source : {"llmservingsim", "gpustack", "silicon", "inferencex", "overview"})
     for (const EndToEndResult& r : of_source(results, source)) {
       const bool queue = r.quantity.starts_with("ttft") && r.measured >= 10;
-      if (r.quantity != "peak" && !queue && (r.label.mode == "serve" || r.label.mode == "agg")) pooled.push_back(r);
+      if (r.quantity != "peak" && !queue) pooled.push_back(r);
     }
   if (pooled.empty()) return {};
   const auto kind = [](const EndToEndResult& r) { return r.quantity.substr(0, r.quantity.find(' ')); };
+  const auto table_of = [](const EndToEndResult& r) {
+    const std::string& by = r.label.measured_by;
+    const bool plain = r.label.source != "silicon" || r.label.mode == "agg";
+    return r.label.source + (by.empty() ? "" : " of " + by) + (plain ? "" : ", " + r.label.mode);
+  };
   return "### All serving tables, in two halves\n\n"
          "Groups are a model on a card under an engine, whoever measured. What serving adds to kernels (src/serve) is "
          "chosen on one half of them and judged on the other; the half is a hash of the group's name "
-         "(lab/evidence/serving_halves.h). First tokens of ten seconds and more are left out.\n\n" +
+         "(lab/evidence/serving_halves.h). Every table counts, pools apart and offline throughputs too; first tokens "
+         "of ten seconds and more are left out.\n\n" +
          table_by(
              {"quantity", "half"}, pooled,
              [&](const EndToEndResult& r) {
@@ -244,8 +284,7 @@ std::string halves_report(const Results& results) {
          table_by(
              {"quantity", "half", "table"}, pooled,
              [&](const EndToEndResult& r) {
-               const std::string by = r.label.measured_by.empty() ? "" : " of " + r.label.measured_by;
-               return Words{kind(r), name_of(half_of(r)), r.label.source + by};
+               return Words{kind(r), name_of(half_of(r)), table_of(r)};
              },
              nullptr);
 }

@@ -4,17 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "gpu/registry.h"
 #include "support/csv.h"
+#include "support/statistics.h"
 #include "support/text.h"
 
 namespace tilecast {
 namespace {
 
 constexpr std::string_view kHeader =
-    "unseen,source,gpu,family,dtype,doubt,kernel_known,error,to_bound,own_down,own_up\n";
-constexpr std::size_t kColumns = 11;
+    "unseen,source,gpu,family,dtype,doubt,kernel_known,of_pytorch,error,to_bound,own_down,own_up\n";
+constexpr std::size_t kColumns = 12;
+
+// Fewer rows of a family on a card have no median worth the name.
+constexpr std::size_t kFewInGroup = 10;
 
 std::string_view words_of(Unseen unseen) {
   switch (unseen) {
@@ -26,17 +32,30 @@ std::string_view words_of(Unseen unseen) {
   return "";
 }
 
-// The width that a row tells of; empty: none, or several at once.
-std::string kind_of(const KernelError& e) {
-  const std::string of = ", " + std::string(name_of(loop_of(e.family)));
-  if (e.unseen == Unseen::source) {
-    if (!e.kernel_known) return e.doubt == Doubt::vendor ? "" : "another kernel" + of;
-    return e.doubt <= Doubt::protocol ? "another protocol" + of : "";
-  }
-  if (e.unseen == Unseen::shape || !e.kernel_known) return "";
-  return e.doubt == Doubt::card           ? "another card" + of
-         : e.doubt == Doubt::architecture ? "another architecture" + of
-                                          : "";
+// Trainings without a card or an architecture are what intervals of unseen cards are made of, so those rows, like the
+// ones at other shapes of a table, tell nothing that would be fitted: they judge.
+bool tells_of_kernel(const KernelError& e) {
+  return e.unseen == Unseen::source && !e.footing.kernel_known && e.footing.doubt != Doubt::vendor;
+}
+// PyTorch's kernels reach equally far whoever asks: rows of somebody else, and those of the tables themselves, count
+// the same.
+bool tells_of_protocol(const KernelError& e) {
+  return (e.unseen == Unseen::source || e.unseen == Unseen::shape) && e.footing.kernel_known &&
+         e.footing.doubt == Doubt::protocol;
+}
+
+std::string of_loop(std::string_view kind, const KernelError& e) {
+  return std::string(kind) + ", " + std::string(name_of(loop_of(e.family)));
+}
+
+// What all kernels of a family on a card were left out with: the width of sums that it tells of; empty: none.
+std::string shared_kind(const KernelError& e) {
+  if (!e.footing.kernel_known) return "";
+  if (e.unseen == Unseen::source) return e.footing.doubt <= Doubt::protocol ? of_loop("another protocol", e) : "";
+  if (e.unseen == Unseen::shape) return "";
+  return e.footing.doubt == Doubt::card           ? of_loop("another card", e)
+         : e.footing.doubt == Doubt::architecture ? of_loop("another architecture", e)
+                                                  : "";
 }
 
 // What a width that judges a row must leave out: rows that err as this one does.
@@ -56,11 +75,13 @@ std::optional<std::size_t> place_of(const Names& names, std::string_view name) {
 std::optional<KernelError> error_of(const CsvReader& csv) {
   if (!csv.problem().empty()) return std::nullopt;
   const auto unseen = place_of(kUnseenNames, csv[0]), doubt = place_of(kDoubtNames, csv[5]);
-  const auto error = to_double(csv[7]), to_bound = to_double(csv[8]), down = to_double(csv[9]), up = to_double(csv[10]);
+  const auto error = to_double(csv[8]), to_bound = to_double(csv[9]);
+  const auto down = to_double(csv[10]), up = to_double(csv[11]);
   if (!unseen || !doubt || !error || !to_bound || !down || !up) return std::nullopt;
   KernelError e;
-  e.unseen = static_cast<Unseen>(*unseen), e.doubt = static_cast<Doubt>(*doubt);
-  e.source = csv[1], e.gpu = csv[2], e.family = csv[3], e.dtype = csv[4], e.kernel_known = csv[6] == "1";
+  e.unseen = static_cast<Unseen>(*unseen);
+  e.source = csv[1], e.gpu = csv[2], e.family = csv[3], e.dtype = csv[4];
+  e.footing = {loop_of(e.family), static_cast<Doubt>(*doubt), csv[6] == "1", csv[7] == "1"};
   e.error = *error, e.to_bound = *to_bound, e.own = {*down, *up};
   return e;
 }
@@ -68,7 +89,7 @@ std::optional<KernelError> error_of(const CsvReader& csv) {
 }  // namespace
 
 Width KernelError::whole() const {
-  const Width wide = kernel_width(own, loop_of(family), doubt, kernel_known);
+  const Width wide = kernel_width(own, footing);
   return {std::min(wide.down, to_bound), wide.up};
 }
 
@@ -86,7 +107,7 @@ KernelErrors kernel_errors(const std::vector<Measurement>& rows, const std::vect
     KernelError& e = errors.emplace_back();
     e.unseen = unseen, e.source = rows[i].source, e.gpu = rows[i].gpu;
     e.family = family_of(rows[i].kernel.shape), e.dtype = rows[i].kernel.format.name;
-    e.doubt = o.doubt, e.kernel_known = o.kernel_known, e.own = o.own;
+    e.footing = o.footing, e.own = o.own;
     e.error = std::log(rows[i].latency / o.forecast);
     e.to_bound = std::max(0.0, std::log(o.forecast / o.bound));
   }
@@ -96,24 +117,49 @@ KernelErrors kernel_errors(const std::vector<Measurement>& rows, const std::vect
 CoverageRows coverage_rows(const KernelErrors& errors) {
   CoverageRows rows;
   for (const KernelError& e : errors) {
-    const MainLoop loop = loop_of(e.family);
     CoverageRow& row = rows.emplace_back();
-    row.kind = kind_of(e);
-    row.table = fmt::format("{}, {}, {}", e.source, name_of(loop), words_of(e.unseen));
+    if (tells_of_kernel(e)) row.kind = of_loop("another kernel", e);
+    if (tells_of_protocol(e)) row.steps = of_loop(kPytorchScale, e);
+    row.table = fmt::format("{}, {}, {}", e.source, name_of(e.footing.loop), words_of(e.unseen));
     row.source = e.source, row.card = e.gpu, row.fold = fold_of(e);
+    if (e.unseen == Unseen::shape) row.source += ", other shapes";  // a group of its own
     row.error = e.error, row.to_bound = e.to_bound;
-    row.parts = e.kernel_known ? e.own : kernel_width(e.own, loop, e.doubt, true);
+    row.parts = e.own;
     row.whole = e.whole();
   }
   return rows;
 }
 
+Widths shared_widths(const KernelErrors& errors) {
+  using Group = std::tuple<std::string, std::string, std::string, std::string>;  // kind, source, card, family
+  std::map<Group, std::vector<double>> groups;
+  for (const KernelError& e : errors)
+    if (const std::string kind = shared_kind(e); !kind.empty())
+      groups[{kind, e.source, e.gpu, e.family}].push_back(e.error);
+  std::map<std::string, CoverageRows> medians;
+  for (auto& [group, all] : groups) {
+    if (all.size() < kFewInGroup) continue;
+    const auto& [kind, source, card, family] = group;
+    CoverageRow& row = medians[kind].emplace_back();
+    row.kind = kind, row.source = row.fold = source, row.card = card, row.error = upper_median(std::move(all));
+  }
+  Widths widths;
+  for (const auto& [kind, rows] : medians) widths[kind] = fit_width(rows);
+  return widths;
+}
+
+Widths fit_widths(const CoverageRows& rows, const KernelErrors& kernels) {
+  Widths widths = fit_widths(rows);
+  widths.merge(shared_widths(kernels));
+  return widths;
+}
+
 std::string kernel_errors_csv(const KernelErrors& errors) {
   std::string text(kHeader);
   for (const KernelError& e : errors)
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{:.5g},{:.5g},{:.5g},{:.5g}\n", name_of(e.unseen), e.source, e.gpu, e.family,
-                    e.dtype, name_of(e.doubt), e.kernel_known ? 1 : 0, e.error, e.to_bound, e.own.down, e.own.up);
+    text += fmt::format("{},{},{},{},{},{},{},{},{:.5g},{:.5g},{:.5g},{:.5g}\n", name_of(e.unseen), e.source, e.gpu,
+                        e.family, e.dtype, name_of(e.footing.doubt), e.footing.kernel_known ? 1 : 0,
+                        e.footing.of_pytorch ? 1 : 0, e.error, e.to_bound, e.own.down, e.own.up);
   return text;
 }
 

@@ -21,8 +21,7 @@ constexpr std::string_view name_of(Unseen u) { return kUnseenNames[static_cast<s
 struct KernelError {
   Unseen unseen = Unseen::shape;
   std::string source, gpu, family, dtype;
-  Doubt doubt = Doubt::architecture;
-  bool kernel_known = false;
+  Footing footing = {.doubt = Doubt::architecture, .kernel_known = false};
   double error = 0;     // log of measured over forecast
   double to_bound = 0;  // log of forecast over bound
   Width own;            // of the interval: what the model's rows leave unexplained
@@ -35,6 +34,11 @@ using KernelErrors = std::vector<KernelError>;
 // Of rows that a model spoke for.
 KernelErrors kernel_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes, Unseen unseen);
 CoverageRows coverage_rows(const KernelErrors& errors);
+// What sums of kernels keep, by kind: how far the medians of a source's kernels of one family on one card lie from
+// their forecasts, in a source like most.
+Widths shared_widths(const KernelErrors& errors);
+// Of every kind in the rows, and of sums of these kernels.
+Widths fit_widths(const CoverageRows& rows, const KernelErrors& kernels);
 
 std::string kernel_errors_csv(const KernelErrors& errors);
 Result<KernelErrors> read_kernel_errors(const std::string& path);

@@ -25,10 +25,6 @@ std::string key_of(const DeploymentOptions& o) {
                      o.gpu.name, spread, text_of(p) + "|" + std::string(p.attention.name), static_cast<int>(p.cache));
 }
 
-}  // namespace
-
-namespace {
-
 // Deployments with the same model, engine, format and ranks share step times.
 class Tables {
  public:

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "cluster/registry.h"
 #include "lab/evidence/endtoend_table.h"
@@ -55,6 +56,11 @@ bool has_latent(const ModelSpec& model) {
   for (const LayerRun& run : model.decoder->layers)
     if (std::holds_alternative<MlaSpec>(run.layer.mixer)) return true;
   return false;
+}
+
+std::string after(const std::string& text, std::string_view name) {
+  const auto at = text.find(name);
+  return at == std::string::npos ? std::string() : text.substr(at + name.size(), 10);
 }
 
 bool of_inference_max(const TableRow& row) {
@@ -117,6 +123,28 @@ std::optional<RankLayout> layout_of(const TableRow& row, const std::string& pool
   return std::nullopt;
 }
 
+// InferenceX' labels of pools that are apart are not always what its recipes start (github SemiAnalysisAI/InferenceX):
+// - H200 under TensorRT-LLM, until its pull request 919 of March 2026 ("TP/EP/DP-attn values now match actual recipe
+//   files"): the pool for prompts of 8192 tokens is tensor parallel, that for 1024 tokens has data parallel attention.
+//   (B200's share the width of experts, which is not modelled beside data parallel attention; which two rows of GB200's
+//   are meant cannot be told.)
+// - Kimi K2.5 under vLLM on GB200 (srt-slurm-recipes/kimik2.5/vllm/gb200-fp4): attention of prompts is data parallel
+//   (dep4), that of answers over more than four ranks too (dep8, dep16; four are tep4).
+constexpr std::string_view kLabelsMended = "2026-03-20";
+void mend_labels(const TableRow& row, RankLayout& prompts, RankLayout& answers) {
+  const auto to_tensor = [](RankLayout& layout) { layout.tp *= std::exchange(layout.dp, 1); };
+  const auto to_data = [](RankLayout& layout) { layout.dp *= std::exchange(layout.tp, 1); };
+  const std::string day = after(row["silicon_data_source"], "measured=");
+  if (row["backend"] == "trtllm" && row["system"] == "h200_sxm" && !day.empty() && day < kLabelsMended) {
+    if (row["isl"] == "8192") to_tensor(prompts);
+    if (row["isl"] == "1024") to_data(prompts);
+  }
+  if (row["backend"] == "vllm" && row["system"].starts_with("gb200") && row["model_path"].ends_with("Kimi-K2.5")) {
+    to_data(prompts);
+    if (answers.ranks() > 4) to_data(answers);
+  }
+}
+
 // Requests in flight. The rows' batch is of one data parallel rank.
 Count concurrency_of(const TableRow& row) {
   constexpr std::string_view kName = "silicon_concurrency=";
@@ -137,30 +165,42 @@ std::string unclean(const TableRow& row) {
   return row["prefill_num_workers"].empty() ? "disaggregated, number of workers not said" : "";
 }
 
-// AIConfigurator's own runs, chosen on Llama 3.1 8B under TensorRT-LLM (the other models are the judge): what first
-// tokens take beyond the engine's steps, client and server together; and how far answers' lengths lie apart. Its
-// clients ask for equal ones (src/aiconfigurator/eval/benchmarks/genai_perf_runner.py, --output-tokens-stddev 0), which
-// in a simulation march in lockstep for ever, prompts waiting for each other; its first tokens show that they did not.
-// The spread stands for whatever set them apart.
-const Seconds kOwnFrontEnd = milliseconds(80);
-constexpr double kOwnSpread = 0.3;
-
-std::string after(const std::string& text, std::string_view name) {
-  const auto at = text.find(name);
-  return at == std::string::npos ? std::string() : text.substr(at + name.size(), 10);
+// Dynamo's front end (NVIDIA's, in Rust) stands before all pools that are apart (github SemiAnalysisAI/InferenceX,
+// benchmarks/multi_node/srt-slurm-recipes: "frontend: type: dynamo", whatever the engine) and before AIConfigurator's
+// own runs (src/aiconfigurator/eval/service.py). What first tokens take beyond the engine's steps, client and server
+// together, was chosen on AIConfigurator's own runs of Llama 3.1 8B under TensorRT-LLM. It turns prompts into tokens on
+// several threads, so that none waits for another's: 128 prompts of 2000 tokens at a time under vLLM have their first
+// token after 88 ms.
+const Seconds kDynamoFrontEnd = milliseconds(80);
+void set_behind_dynamo(DeploymentOptions& d) {
+  d.host_receive = kDynamoFrontEnd;
+  d.host_per_prompt_token = seconds(0);
 }
+
+// How far answers' lengths lie apart in AIConfigurator's own runs, chosen on the same. Its clients ask for equal ones
+// (src/aiconfigurator/eval/benchmarks/genai_perf_runner.py, --output-tokens-stddev 0), which in a simulation march in
+// lockstep for ever, prompts waiting for each other; its first tokens show that they did not. The spread stands for
+// whatever set them apart.
+constexpr double kOwnSpread = 0.3;
 
 // Rows do not say whether DeepSeek's own next-token layers proposed tokens. InferenceX' images do: TensorRT-LLM ran
 // 1.2.0rc6.post2 without them and 1.2.0rc6.post3 with them (its pull request 1489); 1.1.0rc2.post2 ran with them from
 // 14 January 2026 on (412, of two days before, which brought them).
 bool proposes_tokens(const TableRow& row) {
   const std::string& source = row["silicon_data_source"];
+  // Qwen3.5 in fp8 under SGLang: with them in v0.5.9-cu130 (its pull request 898, three tokens a step), without them in
+  // v0.5.9-cu130-amd64 (918).
+  if (row["backend"] == "sglang" && row["mode"] == "agg" && row["model_path"].find("Qwen3.5") != std::string::npos)
+    return source.ends_with("sglang:v0.5.9-cu130") ||
+           (row["system"] == "b200_sxm" && row["tp_size"] == "4" && row["moe_tp_size"] == "4" &&
+            row["gemm_quant_mode"].starts_with("fp8"));
   if (row["backend"] != "trtllm" || !of_inference_max(row) || source.find("release:") == std::string::npos)
     return false;
   if (source.find("1.2.0rc6.post3") != std::string::npos) return true;
   return source.find("1.1.0rc2.post2") != std::string::npos && after(source, "measured=") >= "2026-01-14";
 }
 
+// What was run.
 std::string key_of(const TableRow& row) {
   std::string key = std::to_string(concurrency_of(row)) + (proposes_tokens(row) ? " with drafts" : "");
   for (const SourceColumn& column : kColumns)
@@ -168,9 +208,18 @@ std::string key_of(const TableRow& row) {
   return key;
 }
 
+// What was measured where and how, whatever model it is filed under: InferenceX' runs of DeepSeek-R1 are in the sample
+// as DeepSeek-V3's too, to the last digit.
+std::string run_of(const TableRow& row) {
+  std::string key = row["silicon_ttft_ms"] + "|" + row["silicon_tpot_ms"] + "|" + std::to_string(concurrency_of(row));
+  for (const char* column : {"backend", "system", "mode", "isl", "osl"}) key += "|" + row[column];
+  return key;
+}
+
 // Three tokens a step, one where attention's ranks are data parallel (benchmarks/dsr1_*_trt_mtp.sh). NVIDIA publishes
 // 2.16 times the speed with three on a B200 node (TensorRT-LLM's blog on DeepSeek R1's MTP): with these, 2.6 tokens a
-// step that takes a fifth longer. A draft is one layer of 61 and the head.
+// step that takes a fifth longer. A draft is one layer of 61 and the head. Qwen3.5's, of one layer of 60, are taken to
+// be accepted as often: nobody publishes how often they are.
 constexpr double kMtpAcceptance = 0.72, kMtpDraftCost = 0.04;
 void propose_tokens(DeploymentOptions& d, bool attention_dp) {
   d.speculation = {attention_dp ? 1 : 3, kMtpAcceptance};
@@ -190,9 +239,24 @@ void set_deepseek_trtllm(DeploymentOptions& d, const TableRow& row) {
   d.memory_fraction = hopper ? 0.75 : 0.8;
 }
 
+// SGLang on Blackwell reads new requests every 30 steps, every 10 below sixteen requests; every 30 always with
+// Qwen3.5's four bits (qwen3.5_fp4_b200.sh), every 10 always with DeepSeek's eight on four cards (dsr1_fp8_b200.sh,
+// where 32 run at most).
+void set_sglang_as_inferencex(DeploymentOptions& d, const TableRow& row) {
+  const bool blackwell = d.gpu.architecture == Architecture::blackwell, qwen = d.model.name.starts_with("Qwen");
+  const bool four_bits = row["precision"] == "fp4";
+  const bool four_cards = !qwen && row.count("tp_size") == 4 && row["precision"] == "fp8";
+  d.memory_fraction = four_cards ? 0.95 : 0.82;
+  d.chunk = d.max_tokens = four_cards ? 8192 : (blackwell ? !qwen && four_bits : qwen) ? 16384 : 32768;
+  if (four_cards) d.max_sequences = 32;
+  const bool rare = four_cards ? false : (qwen && four_bits) || row.count("batch_size") >= 16;
+  if (blackwell) d.receive_steps = rare ? 30 : 10;
+  d.cold_start = kInferencexColdStart;
+  if (proposes_tokens(row)) propose_tokens(d, false);
+}
+
 // As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025, dsr1_*.sh and
-// single_node/qwen3.5_*.sh, 2026): no prefix cache, ten requests for each in flight, --random-range-ratio 0.8; SGLang
-// on Blackwell with --scheduler-recv-interval 30, 10 below sixteen requests.
+// single_node/qwen3.5_*.sh, 2026): no prefix cache, ten requests for each in flight, --random-range-ratio 0.8.
 void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind engine) {
   d.reuse = false;
   d.memory_fraction = 0.9;
@@ -206,11 +270,7 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
     d.balance_steps = 60;  // attention_dp_config
     if (d.model.name.starts_with("DeepSeek")) set_deepseek_trtllm(d, row);
   } else {
-    const bool blackwell = d.gpu.architecture == Architecture::blackwell, qwen = d.model.name.starts_with("Qwen");
-    d.memory_fraction = row.count("tp_size") == 4 && !qwen && row["precision"] == "fp8" ? 0.95 : 0.82;
-    d.chunk = d.max_tokens = (blackwell ? !qwen && row["precision"] == "fp4" : qwen) ? 16384 : 32768;
-    if (blackwell) d.receive_steps = row.count("batch_size") >= 16 ? 30 : 10;
-    d.cold_start = kInferencexColdStart;
+    set_sglang_as_inferencex(d, row);
   }
 }
 
@@ -220,10 +280,10 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
 void set_as_aiconfigurator(DeploymentOptions& d, const TableRow& row, EngineKind engine) {
   const Count concurrency = row.count("batch_size"), prompt = row.count("isl");
   d.max_sequences = concurrency;
+  set_behind_dynamo(d);
   if (engine == EngineKind::trtllm) {
     d.max_tokens = concurrency + prompt + 1500;
     d.reuse = false;
-    d.host_receive = kOwnFrontEnd;
   } else if (engine == EngineKind::sglang) {
     d.max_tokens = prompt + 1500;
     d.mixed_chunk = true;
@@ -237,7 +297,10 @@ void set_apart(ServingCase& one, const TableRow& row, const RankLayout& prompts,
   DeploymentOptions& d = one.deployment;
   d.reuse = false;
   if (d.engine.kind != EngineKind::sglang) d.max_tokens = 16384;
+  set_behind_dynamo(d);
   one.prefill = d;
+  // kimik2.5/vllm/gb200-fp4: enforce-eager for prompts alone.
+  one.prefill->eager = d.engine.kind == EngineKind::vllm;
   d.replicas = size_of(row, "decode_num_workers"), one.prefill->replicas = size_of(row, "prefill_num_workers");
   const auto spread = [&](DeploymentOptions& pool, const RankLayout& layout) {
     if (layout.ranks() > 1) pool.spread = RankSpread{layout, cluster};
@@ -246,6 +309,19 @@ void set_apart(ServingCase& one, const TableRow& row, const RankLayout& prompts,
   const Count gpus = d.replicas * answers.ranks() + one.prefill->replicas * prompts.ranks();
   if (gpus <= cluster.gpus_per_node || !cluster.inter) one.link = {cluster.pair_bandwidth(), cluster.intra.latency};
   else one.link = {cluster.inter->bandwidth, cluster.inter->latency};
+}
+
+// A third of InferenceX' runs of SGLang on Blackwell compile kernels while their first requests wait for 70 s: in its
+// own table (serving_inferencex.cpp) the same configuration has a mean first token of 7 s on one day and of 0.6 on
+// another, with the same median. The sample has means alone. First tokens of a run are left out where they take longer
+// than 1.5 s and what the first of ten waves adds at 12,000 tokens of prompts a second, half of what the slowest of
+// those runs reach: engines that compile nothing do not.
+bool waits_for_compiler(const TableRow& row, const DeploymentOptions& d, Count concurrency) {
+  constexpr double kSettled = 1.5, kWaves = 10, kLeastRate = 12e3;  // s, tokens a second
+  if (!of_inference_max(row) || row["backend"] != "sglang" || row["mode"] != "agg") return false;
+  const double wave = static_cast<double>(concurrency) * row.number("isl");
+  return d.gpu.architecture == Architecture::blackwell &&
+         row.number("silicon_ttft_ms") * 1e-3 > kSettled + wave / 2 / kWaves / kLeastRate;
 }
 
 // InferenceX draws lengths between 0.8 and 1 of the nominal ones; AIConfigurator's prompts and answers are equal.
@@ -296,9 +372,10 @@ Result<ServingCase> case_of(const TableRow& row) {
   const Cluster& cluster = *asked->cluster;
   const bool apart = row["mode"] != "agg";
   std::string why;
-  const auto layout = layout_of(row, apart ? "decode_" : "", asked->model, why);
-  const auto prompts = apart && layout ? layout_of(row, "prefill_", asked->model, why) : layout;
+  auto layout = layout_of(row, apart ? "decode_" : "", asked->model, why);
+  auto prompts = apart && layout ? layout_of(row, "prefill_", asked->model, why) : layout;
   if (!layout || !prompts) return left_out_row(why);
+  if (apart) mend_labels(row, *prompts, *layout);
 
   ServingCase one;
   const std::string mode = apart ? "disagg" : layout->dp > 1 ? "agg, attention dp" : "agg";
@@ -320,11 +397,23 @@ Result<ServingCase> case_of(const TableRow& row) {
   if (!requests) return std::move(requests).error();
   one.requests = *std::move(requests);
   one.concurrency = asked->concurrency;
-  one.measured = {{"ttft", row.number("silicon_ttft_ms") * 1e-3}, {"tpot", row.number("silicon_tpot_ms") * 1e-3}};
+  one.measured = {{"tpot", row.number("silicon_tpot_ms") * 1e-3}};
+  if (!waits_for_compiler(row, one.deployment, one.concurrency))
+    one.measured["ttft"] = row.number("silicon_ttft_ms") * 1e-3;
   if (!deploy(one.deployment, Method::roofline, nullptr) ||
       (one.prefill && !deploy(*one.prefill, Method::roofline, nullptr)))
     return left_out_row(mode + ": does not fit as said");
   return one;
+}
+
+// The clean runs that are filed under a model.
+Result<std::set<std::string>> runs_of(const std::string& path, std::string_view model) {
+  const auto table = read_table(kSiliconSource, path);
+  if (!table) return table.error();
+  std::set<std::string> runs;
+  for (const TableRow& row : table->rows)
+    if (row["model_path"].ends_with(model) && unclean(row).empty()) runs.insert(run_of(row));
+  return runs;
 }
 
 }  // namespace
@@ -341,10 +430,14 @@ constexpr SourceMapping kSiliconSource{
     .protocol = {"a closed loop of so many requests at a time; means over requests"}};
 
 Result<ServingCases> silicon_cases(const std::string& path) {
+  const auto named_r1 = silicon::runs_of(path, "DeepSeek-R1");
+  if (!named_r1) return named_r1.error();
   std::set<std::string> seen;
   return read_cases<ServingCase>(kSiliconSource, path, [&](const TableRow& row) -> Result<ServingCase> {
     if (std::string why = silicon::unclean(row); !why.empty()) return left_out_row(std::move(why));
     if (!seen.insert(silicon::key_of(row)).second) return left_out_row("a copy");
+    if (row["model_path"].ends_with("DeepSeek-V3") && named_r1->contains(silicon::run_of(row)))
+      return left_out_row("a copy of DeepSeek-R1's row under another name");
     return silicon::case_of(row);
   });
 }

@@ -238,6 +238,58 @@ TEST(ServingCasesTest, ReadsPoolsAndAttentionRanks) {
   for (const EndToEndResult& r : *judged) EXPECT_GT(r.forecast, 0) << r.label.mode << ' ' << r.quantity;
 }
 
+// InferenceX's labels of pools were mended in March 2026; Dynamo stands before all of them.
+TEST(ServingCasesTest, PoolsAreLaidOutAsTheirRecipesSay) {
+  const TestFolder folder;
+  const auto from = [](const char* day) {
+    return "db; silicon_concurrency=8; measured=" + std::string(day) + "T00:00:00Z; ai-dynamo/tensorrtllm-runtime:1";
+  };
+  const auto asked = [](const char* model, const char* system, int input) {
+    const char* formats = std::string_view(model).starts_with("vllm") ? ",1024,nvfp4,nvfp4," : ",1024,fp8,fp8_block,";
+    return std::string(model) + "," + system + ",fp8,disagg," + std::to_string(input) + formats;
+  };
+  const char *deepseek = "trtllm,deepseek-ai/DeepSeek-V3", *kimi = "vllm,moonshotai/Kimi-K2.5";
+  const char *data = "1,1,1,8,1,8,1,8,1,1,1,8", *tensor = "1,8,1,1,1,8,1,8,1,1,1,8";
+  const auto cases = silicon_cases(folder.plain(
+      "s.csv", kPoints + point(from("2026-02-14"), asked(deepseek, "h200_sxm", 8192), ",,,,", "900,20", data) +
+                   point(from("2026-03-23"), asked(deepseek, "h200_sxm", 8192), ",,,,", "900,21", tensor) +
+                   point(from("2026-02-14"), asked(deepseek, "h200_sxm", 1024), ",,,,", "300,20", tensor) +
+                   point(from("2026-04-07"), asked(kimi, "gb200", 1024), ",,,,", "300,20", "1,4,1,1,1,4,1,8,1,1,1,8")));
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 4u);
+  const std::vector<int> ranks_of_attention = {1, 1, 8, 4};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const ServingCase& one = cases->cases[i];
+    ASSERT_TRUE(one.prefill && one.prefill->spread && one.deployment.spread) << i;
+    EXPECT_EQ(one.prefill->spread->layout.dp, ranks_of_attention[i]) << i;
+    EXPECT_EQ(one.prefill->eager, i == 3) << i;
+    EXPECT_FALSE(one.deployment.eager) << i;
+    EXPECT_EQ(*one.deployment.host_receive, milliseconds(80)) << i;
+  }
+  EXPECT_EQ(cases->cases[0].deployment.spread->layout.dp, 1);
+  EXPECT_EQ(cases->cases[3].deployment.spread->layout.dp, 8);  // dep8
+}
+
+// First tokens that wait for a compiler are not judged, and a run filed under two names counts once.
+TEST(ServingCasesTest, LeavesOutWhatIsNoServing) {
+  const TestFolder folder;
+  const auto row = [](const char* model, const char* system) {
+    return "sglang,deepseek-ai/" + std::string(model) + "," + system + ",fp4,agg,1024,1024,nvfp4,nvfp4,32";
+  };
+  const auto cases = silicon_cases(
+      folder.plain("s.csv", kPoints + point("csv", row("DeepSeek-R1", "b200_sxm"), "8,1,,8,1", "7000,13") +
+                                point("csv", row("DeepSeek-R1", "b200_sxm"), "8,1,,1,8", "500,13.1") +
+                                point("csv", row("DeepSeek-R1", "h200_sxm"), "8,1,,8,1", "7000,13.2") +
+                                point("csv", row("DeepSeek-V3", "b200_sxm"), "8,1,,8,1", "7000,13") +
+                                point("csv", row("DeepSeek-V3", "b200_sxm"), "8,1,,1,8", "500,13.3")));
+  ASSERT_TRUE(cases) << cases.error().line();
+  EXPECT_EQ(cases->left_out.at("a copy of DeepSeek-R1's row under another name"), 1);
+  std::vector<bool> first;
+  for (const ServingCase& one : cases->cases)
+    if (one.deployment.gpu.name == "B200") first.push_back(one.measured.contains("ttft"));
+  EXPECT_EQ(first, (std::vector<bool>{false, true, true}));
+}
+
 // Every row read is judged or declined, and the report says how many.
 TEST(ServingCasesTest, ReportCountsRows) {
   std::vector<EndToEndResult> results;

@@ -60,10 +60,7 @@ FillRow gemm_table(Cells& cells, const Common& common, Names& names) {
           k = cells.column("k")](Cells& c, Measurement& row) -> std::string_view {
     const Gpu* gpu = common.fill(c, row, names);
     row.kernel.format = format_of(c, dtype);
-    Gemm shape;
-    shape.m = c.count(m);
-    shape.n = c.count(n);
-    shape.k = c.count(k);
+    const Gemm shape{c.count(m), c.count(n), c.count(k)};
     const double weights = static_cast<double>(shape.n) * static_cast<double>(shape.k);
     if (gpu) rotate_buffers(row, row.kernel.format.weight_bytes(weights), *gpu);
     return keep(row, shape);

@@ -105,11 +105,7 @@ FillRow gemm_table(Cells& cells, Names& names) {
       shape.layout = Layout::tn;
       return keep(row, shape);
     }
-    Gemm shape;
-    shape.m = c.count(m);
-    shape.n = c.count(n);
-    shape.k = c.count(k);
-    return keep(row, shape);
+    return keep(row, Gemm{c.count(m), c.count(n), c.count(k)});
   };
 }
 

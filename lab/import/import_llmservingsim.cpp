@@ -5,12 +5,9 @@
 #include "kernel/attention_decode.h"
 #include "kernel/attention_prefill.h"
 #include "kernel/elementwise.h"
-#include "kernel/embedding.h"
-#include "kernel/gated_activation.h"
-#include "kernel/gemm.h"
 #include "kernel/rmsnorm.h"
 #include "kernel/rope.h"
-#include "lab/import/import_table.h"
+#include "lab/import/block_layers.h"
 
 namespace tilecast {
 namespace llmservingsim {
@@ -37,38 +34,32 @@ constexpr SourceMapping kMapping{
     .engines = kEngines,
     .protocol = {"kernel time under the profiler, the same layer again and again: mean of 3 (vLLM) or median"}};
 
-struct Columns {
+struct Columns : BlockColumns {
   explicit Columns(Cells& c)
-      : gpu(c.column("gpu")),
+      : BlockColumns(c, "tokens"),
         engine(c.column("engine")),
         version(c.column("engine_version")),
-        dtype(c.column("dtype")),
-        op(c.column("op")),
-        latency(c.column("latency_us")),
-        tokens(c.column("tokens")),
-        tp(c.column("tp")),
-        hidden(c.column("hidden_size")),
-        heads(c.column("num_heads")),
-        kv_heads(c.column("num_kv_heads")),
-        head_dim(c.column("head_dim")),
-        inter(c.column("intermediate_size")),
         experts(c.column("num_experts")),
-        vocab(c.column("vocab_size")),
         chunk(c.column("prefill_chunk")),
         cached(c.column("kv_prefill")),
         decoding(c.column("n_decode")),
         context(c.column("kv_decode")) {}
-  Column gpu, engine, version, dtype, op, latency, tokens, tp, hidden, heads, kv_heads, head_dim, inter, experts, vocab,
-      chunk, cached, decoding, context;
+  Column engine, version, experts, chunk, cached, decoding, context;
+};
+
+struct Row : BlockRow {
+  Row(Cells& cells, const Columns& columns) : BlockRow(cells, columns), at(columns) {}
+  const Columns& at;
 };
 
 // A rank's part of a linear layer.
 struct Sides {
   Count n = 0, k = 0;
 };
-std::optional<Sides> linear_sides(Cells& c, const Columns& at, std::string_view op, Count tp) {
-  const Count hidden = c.count(at.hidden), inter = c.count(at.inter) / tp, head = c.count(at.head_dim);
-  const Count queries = c.count(at.heads) / tp * head, keys = c.count(at.kv_heads) / tp * head;
+std::optional<Sides> linear_sides(const Row& r) {
+  const std::string_view op = r.op;
+  const Count hidden = r.hidden(), inter = r.inter(), head = r.c.count(r.at.head_dim);
+  const Count queries = r.c.count(r.at.heads) / r.tp * head, keys = r.c.count(r.at.kv_heads) / r.tp * head;
   if (op == "qkv_proj") return Sides{queries + 2 * keys, hidden};
   if (op == "q_proj") return Sides{queries, hidden};
   if (op == "k_proj" || op == "v_proj") return Sides{keys, hidden};
@@ -76,75 +67,55 @@ std::optional<Sides> linear_sides(Cells& c, const Columns& at, std::string_view 
   if (op == "gate_up_proj") return Sides{2 * inter, hidden};
   if (op == "gate_proj" || op == "up_proj" || op == "expert.w1" || op == "expert.w3") return Sides{inter, hidden};
   if (op == "down_proj" || op == "expert.w2") return Sides{hidden, inter};
-  if (op == "gate") return Sides{c.count_or(at.experts, 0), hidden};
-  if (op == "lm_head") return Sides{c.count(at.vocab) / tp, hidden};
+  if (op == "gate") return Sides{r.c.count_or(r.at.experts, 0), hidden};
+  if (op == "lm_head") return Sides{r.c.count(r.at.vocab) / r.tp, hidden};
   return std::nullopt;
 }
 
-template <class Attention>
-void fill_heads(Cells& c, const Columns& at, Count tp, Attention& shape) {
-  shape.heads = c.count(at.heads) / tp, shape.kv_heads = c.count(at.kv_heads) / tp;
-  shape.head_dim = c.count(at.head_dim);
-}
-
-std::string_view attention_row(Cells& c, const Columns& at, std::string_view op, Count tp, Measurement& row) {
-  if (op == "attention_mixed") return "prompts and answers in one call of attention";
-  if (op == "attention_decode") {
+std::string_view attention_row(const Row& r, Measurement& row) {
+  if (r.op == "attention_mixed") return "prompts and answers in one call of attention";
+  if (r.op == "attention_decode") {
     AttentionDecode shape;
-    fill_heads(c, at, tp, shape);
-    shape.batch = c.count(at.decoding), shape.kv_len = c.count(at.context);
+    r.fill_heads(shape);
+    shape.batch = r.c.count(r.at.decoding), shape.kv_len = r.c.count(r.at.context);
     return keep(row, shape);
   }
   AttentionPrefill shape;
-  fill_heads(c, at, tp, shape);
-  if (op == "attn") {
-    shape.q_len = c.count(at.tokens);
+  r.fill_heads(shape);
+  if (r.op == "attn") {
+    shape.q_len = r.tokens();
     return keep(row, shape);
   }
   if (row.engine != "vllm") return "attention whose cached tokens are not clear";
-  shape.q_len = c.count(at.chunk), shape.kv_len = shape.q_len + c.count(at.cached);
+  shape.q_len = r.c.count(r.at.chunk), shape.kv_len = shape.q_len + r.c.count(r.at.cached);
   return keep(row, shape);
 }
 
 // What vLLM does in one kernel and Hugging Face's modules in several.
-std::string_view vllm_row(Cells& c, const Columns& at, std::string_view op, Count tp, Measurement& row) {
-  if (op == "rotary_emb") {
+std::string_view vllm_row(const Row& r, Measurement& row) {
+  if (r.op == "rotary_emb") {
     Rope shape;
-    fill_heads(c, at, tp, shape);
-    shape.tokens = c.count(at.tokens);
+    r.fill_heads(shape);
+    shape.tokens = r.tokens();
     return keep(row, shape);
   }
-  if (op == "act_fn") {
-    GatedActivation shape;
-    shape.rows = c.count(at.tokens), shape.cols = c.count(at.inter) / tp;
-    return keep(row, shape);
-  }
-  if (op.ends_with("layernorm")) {
+  if (r.op == "act_fn") return keep(row, r.gated_activation());
+  if (r.op.ends_with("layernorm")) {
     RmsNorm shape;
-    shape.rows = c.count(at.tokens), shape.cols = c.count(at.hidden), shape.residual = true;
+    shape.rows = r.tokens(), shape.cols = r.hidden(), shape.residual = true;
     return keep(row, shape);
   }
   return "an operator Tilecast has no family for";
 }
 
-std::string_view shape_of(Cells& c, const Columns& at, Measurement& row) {
-  const std::string_view op = c.text(at.op);
-  const Count tp = std::max<Count>(1, c.count(at.tp));
-  if (op.starts_with("att")) return attention_row(c, at, op, tp, row);
-  if (const auto sides = linear_sides(c, at, op, tp)) {
-    Gemm shape;
-    shape.m = c.count(at.tokens), shape.n = sides->n, shape.k = sides->k;
-    return keep(row, shape);
-  }
-  if (op == "embedding") {
-    Embedding shape;
-    shape.tokens = c.count(at.tokens), shape.vocab = c.count(at.vocab), shape.cols = c.count(at.hidden);
-    return keep(row, shape);
-  }
-  if (row.engine == "vllm") return vllm_row(c, at, op, tp, row);
-  if (op == "act_fn") {
+std::string_view shape_of(const Row& r, Measurement& row) {
+  if (r.op.starts_with("att")) return attention_row(r, row);
+  if (const auto sides = linear_sides(r)) return keep(row, Gemm{r.tokens(), sides->n, sides->k});
+  if (r.op == "embedding") return keep(row, r.embedding());
+  if (row.engine == "vllm") return vllm_row(r, row);
+  if (r.op == "act_fn") {
     Elementwise shape;  // SiLU alone: the product with the other half is not in the module
-    shape.elements = c.count(at.tokens) * (c.count(at.inter) / tp);
+    shape.elements = r.tokens() * r.inter();
     shape.inputs = 1, shape.op = PointwiseOp::silu;
     return keep(row, shape);
   }
@@ -163,7 +134,7 @@ FillRow open(const CsvReader&, Cells& cells, Names& names) {
     row.kernel.format = c.format(c.text(at.dtype));
     row.context = c.context(row.engine, row.kernel_source);
     row.latency = microseconds(c.number(at.latency));
-    return shape_of(c, at, row);
+    return shape_of(Row(c, at), row);
   };
 }
 

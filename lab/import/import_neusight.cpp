@@ -121,11 +121,7 @@ FillRow product_table(Cells& cells, Names& names) {
       shape.k = c.count(n);
       return keep(row, shape);
     }
-    Gemm shape;
-    shape.m = c.count(m) * std::max<Count>(1, c.count(b));
-    shape.n = c.count(k);
-    shape.k = c.count(n);
-    return keep(row, shape);
+    return keep(row, Gemm{c.count(m) * std::max<Count>(1, c.count(b)), c.count(k), c.count(n)});
   };
 }
 

@@ -46,11 +46,7 @@ FillRow gemm_table(Cells& cells, Names& names) {
         row.engine = "vllm";
         row.kernel_source = "scaled_mm_block";
         row.kernel.format = c.format("fp8_static");
-        Gemm shape;
-        shape.m = c.count(m);
-        shape.n = c.count(n);
-        shape.k = c.count(k);
-        return keep(row, shape);
+        return keep(row, Gemm{c.count(m), c.count(n), c.count(k)});
       };
 }
 

@@ -3,13 +3,10 @@
 #include <array>
 
 #include "kernel/elementwise.h"
-#include "kernel/embedding.h"
-#include "kernel/gated_activation.h"
-#include "kernel/gemm.h"
 #include "kernel/layernorm.h"
 #include "kernel/rmsnorm.h"
 #include "kernel/rope.h"
-#include "lab/import/import_table.h"
+#include "lab/import/block_layers.h"
 
 namespace tilecast {
 namespace vidur {
@@ -36,79 +33,55 @@ constexpr SourceMapping kMapping{
 // Times come in steps of a microsecond; up to here a step is a fifth of the time or more.
 const Seconds kMostUncertain = microseconds(5);
 
-struct Columns {
+struct Columns : BlockColumns {
   explicit Columns(Cells& c)
-      : gpu(c.column("gpu")),
-        op(c.column("op")),
-        dtype(c.column("dtype")),
-        latency(c.column("latency_us")),
-        tokens(c.column("num_tokens")),
-        tp(c.column("tp")),
-        hidden(c.column("hidden_size")),
-        heads(c.column("num_heads")),
-        kv_heads(c.column("num_kv_heads")),
-        head_dim(c.column("head_dim")),
-        inter(c.column("intermediate_size")),
+      : BlockColumns(c, "num_tokens"),
         gated(c.column("gated_mlp")),
-        vocab(c.column("vocab_size")),
         norm(c.column("norm")),
         n(c.column("gemm_n")),
         k(c.column("gemm_k")) {}
-  Column gpu, op, dtype, latency, tokens, tp, hidden, heads, kv_heads, head_dim, inter, gated, vocab, norm, n, k;
+  Column gated, norm, n, k;
 };
 
-std::string_view norm_row(Cells& c, const Columns& at, Measurement& row) {
-  const Count rows = c.count(at.tokens), cols = c.count(at.hidden);
-  if (c.text(at.norm) == "layernorm") {
+std::string_view norm_row(const BlockRow& r, std::string_view norm, Measurement& row) {
+  const Count rows = r.tokens(), cols = r.hidden();
+  if (norm == "layernorm") {
     LayerNorm shape;
     shape.rows = rows, shape.cols = cols;
     return keep(row, shape);
   }
-  if (c.text(at.norm) != "rmsnorm") return "a norm that is neither rmsnorm nor layernorm";
+  if (norm != "rmsnorm") return "a norm that is neither rmsnorm nor layernorm";
   RmsNorm shape;
   shape.rows = rows, shape.cols = cols;
   return keep(row, shape);
 }
 
-std::string_view activation_row(Cells& c, const Columns& at, Measurement& row, Count tp) {
-  if (c.text(at.gated) == "1") {
-    GatedActivation shape;
-    shape.rows = c.count(at.tokens), shape.cols = c.count(at.inter) / tp;
-    return keep(row, shape);
-  }
+std::string_view activation_row(const BlockRow& r, bool gated, Measurement& row) {
+  if (gated) return keep(row, r.gated_activation());
   Elementwise shape;
-  shape.elements = c.count(at.tokens) * (c.count(at.inter) / tp);
+  shape.elements = r.tokens() * r.inter();
   shape.inputs = 1, shape.op = PointwiseOp::gelu;
   return keep(row, shape);
 }
 
 std::string_view shape_of(Cells& c, const Columns& at, Measurement& row) {
-  const std::string_view op = c.text(at.op);
-  const Count tp = std::max<Count>(1, c.count(at.tp));
-  if (op.ends_with("_proj")) {
-    Gemm shape;
-    shape.m = c.count(at.tokens), shape.n = c.count(at.n), shape.k = c.count(at.k);
-    return keep(row, shape);
-  }
-  if (op.ends_with("layernorm")) return norm_row(c, at, row);
-  if (op == "mlp_act") return activation_row(c, at, row, tp);
-  if (op == "attn_rope") {
+  const BlockRow r(c, at);
+  if (r.op.ends_with("_proj")) return keep(row, Gemm{r.tokens(), c.count(at.n), c.count(at.k)});
+  if (r.op.ends_with("layernorm")) return norm_row(r, c.text(at.norm), row);
+  if (r.op == "mlp_act") return activation_row(r, c.text(at.gated) == "1", row);
+  if (r.op == "attn_rope") {
     Rope shape;
-    shape.tokens = c.count(at.tokens), shape.head_dim = c.count(at.head_dim);
-    shape.heads = c.count(at.heads) / tp, shape.kv_heads = c.count(at.kv_heads) / tp;
+    r.fill_heads(shape);
+    shape.tokens = r.tokens();
     return keep(row, shape);
   }
-  if (op == "add") {
+  if (r.op == "add") {
     Elementwise shape;
-    shape.elements = c.count(at.tokens) * c.count(at.hidden);
+    shape.elements = r.tokens() * r.hidden();
     shape.inputs = 2, shape.op = PointwiseOp::add;
     return keep(row, shape);
   }
-  if (op == "emb") {
-    Embedding shape;
-    shape.tokens = c.count(at.tokens), shape.vocab = c.count(at.vocab), shape.cols = c.count(at.hidden);
-    return keep(row, shape);
-  }
+  if (r.op == "emb") return keep(row, r.embedding());
   return "an operator Tilecast has no family for";
 }
 

@@ -32,15 +32,16 @@ struct CardLoss {
 
 CardLoss loss_of(const LeftOut& card) {
   CardLoss loss{card.likeness, card.weight, {}};
-  double weights = 0;
+  double weights = 0, all = 0;
   for (std::size_t i = 0; i < card.data.rows(); ++i) {
-    const double weight = card.data.weights[i];
-    weights += weight;
+    const double weight = card.data.weights[i] * (card.told.empty() ? 1.0f : card.told[i]);
+    weights += weight, all += card.data.weights[i];
     for (std::size_t step = 0; step <= kSteps; ++step)
       loss.at[step] +=
           weight * std::abs(card.data.targets[i] - kept(card.learned[i], static_cast<float>(share_at(step))));
   }
   for (double& mean : loss.at) mean /= std::max(weights, 1e-9);
+  loss.weight *= weights / std::max(all, 1e-9);
   return loss;
 }
 

@@ -36,8 +36,7 @@ constexpr float kSiblingWeight = 5;
 // one of them), judged on RTX PRO 6000 (prefill 19.7 to 16.7 %, decode 20.7 as before).
 constexpr float kKinWeight = 5;
 
-// Rows of another protocol than most (our eager PyTorch sweep among an engine's graphs, say) count this much in what
-// unseen cards are forecast by.
+// Of rows of another protocol than most.
 constexpr float kOtherProtocolWeight = 0.1f;
 
 std::string_view main_source(std::span<const PlannedRow* const> rows) {
@@ -52,10 +51,11 @@ std::string_view main_source(std::span<const PlannedRow* const> rows) {
 }  // namespace
 
 FitRows by_hash(std::span<const PlannedRow* const> rows, double share, std::uint64_t seed, bool inside) {
+  if (share >= 1) return inside ? FitRows(rows.begin(), rows.end()) : FitRows{};
   const auto limit = static_cast<std::uint64_t>(share * 18446744073709549568.0);
   FitRows chosen;
   for (const PlannedRow* row : rows)
-    if (share >= 1 ? inside : (shape_hash(row->measured->kernel.shape, seed) < limit) == inside) chosen.push_back(row);
+    if ((shape_hash(row->measured->kernel.shape, seed) < limit) == inside) chosen.push_back(row);
   return chosen;
 }
 
@@ -67,6 +67,13 @@ std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows) {
   std::map<std::string, Count> cards;
   for (const PlannedRow* row : rows) ++cards[row->gpu->name];
   return cards;
+}
+
+std::vector<float> protocol_weights(std::span<const PlannedRow* const> rows) {
+  const std::string_view most = main_source(rows);
+  std::vector<float> weights;
+  for (const PlannedRow* row : rows) weights.push_back(row->measured->source == most ? 1.0f : kOtherProtocolWeight);
+  return weights;
 }
 
 std::map<std::string, Count> sources_of(std::span<const PlannedRow* const> rows) {
@@ -123,12 +130,11 @@ Forest weighted_forest(const FamilyModel& model, std::span<const PlannedRow* con
                        float weight, const BoostOptions& options) {
   FitRows own;
   std::vector<float> weights;
-  const std::string_view most = main_source(rows);
-  for (const PlannedRow* row : rows) {
-    if (row->gpu->vendor != like.vendor) continue;
-    own.push_back(row);
-    weights.push_back((near(*row->gpu) ? weight : 1.0f) *
-                      (row->measured->source == most ? 1.0f : kOtherProtocolWeight));
+  const std::vector<float> protocols = protocol_weights(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i]->gpu->vendor != like.vendor) continue;
+    own.push_back(rows[i]);
+    weights.push_back((near(*rows[i]->gpu) ? weight : 1.0f) * protocols[i]);
   }
   BoostData data = data_of(model, own, Knows::no_card);
   for (std::size_t i = 0; i < weights.size(); ++i) data.weights[i] *= weights[i];
@@ -151,9 +157,8 @@ Forest kin_forest(const FamilyModel& model, std::span<const PlannedRow* const> r
 
 Forest general_forest(const FamilyModel& model, std::span<const PlannedRow* const> rows, const BoostOptions& options) {
   BoostData data = data_of(model, rows, Knows::no_card);
-  const std::string_view most = main_source(rows);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i]->measured->source != most) data.weights[i] *= kOtherProtocolWeight;
+  const std::vector<float> protocols = protocol_weights(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) data.weights[i] *= protocols[i];
   return boost(data, options);
 }
 

@@ -20,6 +20,9 @@ FitRows at_most(std::span<const PlannedRow* const> rows, std::size_t most, std::
 std::map<std::string, Count> cards_of(std::span<const PlannedRow* const> rows);
 // A table's `source` -> rows.
 std::map<std::string, Count> sources_of(std::span<const PlannedRow* const> rows);
+// Weights of rows in what unseen cards are forecast by: less for those of another protocol than most (our eager PyTorch
+// sweep among an engine's graphs, say).
+std::vector<float> protocol_weights(std::span<const PlannedRow* const> rows);
 // Architectures of rows, with a card of each.
 std::map<std::string, const Gpu*> architectures_of(std::span<const PlannedRow* const> rows);
 

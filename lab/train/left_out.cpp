@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -13,8 +14,13 @@ namespace tilecast {
 namespace {
 
 LeftOut judged(const FamilyModel& model, const Forest& forest, const FitRows& rows, bool has_sibling, double likeness) {
-  LeftOut left{data_of(model, rows, Knows::no_card), std::vector<float>(rows.size()), likeness,
-               source_names(rows.front()->measured->whole_context(), *rows.front()->gpu).vendor, 1};
+  const Gpu& gpu = *rows.front()->gpu;
+  LeftOut left{data_of(model, rows, Knows::no_card),
+               std::vector<float>(rows.size()),
+               likeness,
+               source_names(rows.front()->measured->whole_context(), gpu).vendor,
+               architecture_key(gpu),
+               1};
   forest.predict(left.data.features, left.learned);
   std::map<std::pair<std::string_view, std::string_view>, bool> kernels;  // looked up once each
   const auto known = [&](const PlannedRow& row) {
@@ -35,12 +41,17 @@ LeftOut judged(const FamilyModel& model, const Forest& forest, const FitRows& ro
 // Cards of one architecture, when none of them is trained on.
 std::vector<LeftOut> without(std::span<const PlannedRow* const> rows, const std::set<std::string>& cards,
                              const BoostOptions& like) {
-  FitRows rest;
+  FitRows rest, vendors;
   std::map<std::string, FitRows> out;
   const Gpu* gpu = nullptr;
   for (const PlannedRow* row : rows)
     if (cards.contains(row->gpu->name)) gpu = row->gpu, out[row->gpu->name].push_back(row);
     else rest.push_back(row);
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(vendors),
+               [&](const PlannedRow* row) { return row->gpu->vendor == gpu->vendor; });
+  const std::vector<float> protocols = protocol_weights(vendors);
+  std::map<const PlannedRow*, float> told;
+  for (std::size_t i = 0; i < vendors.size(); ++i) told[vendors[i]] = protocols[i];
   const bool alone =
       std::none_of(rest.begin(), rest.end(), [&](const PlannedRow* row) { return row->gpu->vendor == gpu->vendor; });
   if (alone) return {};  // strangers have a spread of their own
@@ -59,6 +70,7 @@ std::vector<LeftOut> without(std::span<const PlannedRow* const> rows, const std:
     for (const Gpu* other : seen) most_alike = std::max(most_alike, likeness(*own.front()->gpu, *other));
     all.push_back(judged(model, forest, own, has_sibling, most_alike));
     all.back().weight = 1 / static_cast<double>(out.size());
+    for (const PlannedRow* row : own) all.back().told.push_back(told.at(row));
   }
   return all;
 }

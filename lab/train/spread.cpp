@@ -1,7 +1,12 @@
 #include "lab/train/spread.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <numeric>
+
+#include "support/statistics.h"
 
 namespace tilecast {
 namespace {
@@ -53,27 +58,72 @@ float stretch_of(const std::vector<std::vector<float>>& groups) {
   return 1;
 }
 
-// Cards differ more from each other than rows of one card do: a spread fitted to some is too narrow for the next. How
-// much too narrow is found by judging each card with the spread of the others.
-constexpr float kTrust = 2.0f / 3;  // that few cards deserve; 0 held too few rows of left-out cards, 1 too many
-// Two siblings tell of one pair alone: of siblings on Hopper, decodes of siblings on Blackwell were held in 52 to 58 %.
-// A quarter more made intervals of planted rows wider than their noise.
-constexpr float kLonePair = 1.2f;
-float stretch_between_cards(const std::vector<BoostData>& cards, const BoostOptions& like) {
-  std::vector<std::vector<float>> groups;
-  for (const BoostData& judged : cards) {
-    BoostData others;
-    for (const BoostData& other : cards)
-      if (&other != &judged) append(others, other);
-    if (others.rows() > 0) groups.push_back(stretches(spread_of(others, like), judged));
+// What was left over of a card, and which other cards' rows may tell how sure it is.
+struct Leftovers {
+  BoostData rows;
+  std::string apart;  // cards of the same are not among the others: they were left out together, and err alike
+};
+
+// Quantiles of Student's distribution at 10, 30, 50, 70 and 90 %, symmetric: the outer one and the inner one, for one
+// to seven degrees of freedom; for more, the normal distribution's.
+constexpr std::array<std::array<float, 2>, 8> kStudent = {{{3.08f, 0.73f},
+                                                           {1.89f, 0.62f},
+                                                           {1.64f, 0.58f},
+                                                           {1.53f, 0.57f},
+                                                           {1.48f, 0.56f},
+                                                           {1.44f, 0.55f},
+                                                           {1.41f, 0.55f},
+                                                           {1.28f, 0.52f}}};
+
+// Rows come in the order of their shapes: which of five a row is must not follow it.
+std::size_t place_of(std::size_t row) { return (row * 2654435761u >> 16) & 0xffff; }
+
+float median_of(const BoostData& rows) { return upper_median(rows.targets); }
+
+// Rows as those of a card that is not among these. All rows of a card are off by a common part, its median, and few
+// cards tell how far that reaches: a spread of the rows as they are would be as wide as these cards' medians happen to
+// lie. So each row keeps what it has beside its card's median, and gets a common part as the next card may have one,
+// after as many as there are: one row in five each of Student's quantiles.
+BoostData of_next_card(const std::vector<const Leftovers*>& cards) {
+  std::map<std::string, std::vector<float>> squares;
+  for (const Leftovers* card : cards) squares[card->apart].push_back(std::pow(median_of(card->rows), 2.0f));
+  double sum = 0;
+  for (const auto& [apart, own] : squares)
+    sum += std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
+  const auto deviation =
+      static_cast<float>(std::sqrt(sum / static_cast<double>(std::max<std::size_t>(1, squares.size()))));
+  const auto& [outer, inner] = kStudent[std::min(squares.size(), kStudent.size()) - 1];
+  const std::array<float, 5> common = {-outer, inner, 0, -inner, outer};
+  BoostData all;
+  for (const Leftovers* card : cards) {
+    BoostData rows = card->rows;
+    const float median = median_of(rows);
+    for (std::size_t i = 0; i < rows.rows(); ++i)
+      rows.targets[i] += common[place_of(i) % common.size()] * deviation - median;
+    append(all, rows);
   }
-  return std::pow(stretch_of(groups), kTrust);
+  return all;
+}
+
+// Cards differ more from each other than rows of one card do, by kernel and size too: a spread fitted to some is too
+// narrow for the next. How much too narrow is found by judging each card with the spread of the others. Nothing is
+// added to it afterwards, so the whole of it counts.
+float stretch_between_cards(const std::vector<Leftovers>& cards, const BoostOptions& like) {
+  std::vector<std::vector<float>> groups;
+  for (const Leftovers& judged : cards) {
+    std::vector<const Leftovers*> others;
+    for (const Leftovers& other : cards)
+      if (other.apart != judged.apart) others.push_back(&other);
+    if (!others.empty()) groups.push_back(stretches(spread_of(of_next_card(others), like), judged.rows));
+  }
+  return stretch_of(groups);
 }
 
 // From what each card left over: the rows whose Feature::card is `standing`, stretched by how much cards differ.
-BoostData stretched(const std::vector<BoostData>& left, float standing, const BoostOptions& like) {
-  std::vector<BoostData> cards;
-  for (const BoostData& one : left) {
+BoostData stretched(std::span<const LeftOut> judged, const Carries& carries, float standing, const BoostOptions& like) {
+  std::vector<Leftovers> cards;
+  for (const LeftOut& card : judged) {
+    const BoostData one = leftovers(card, carries);
     BoostData own;
     own.width = one.width;
     for (std::size_t i = 0; i < one.rows(); ++i) {
@@ -83,13 +133,15 @@ BoostData stretched(const std::vector<BoostData>& left, float standing, const Bo
       own.targets.push_back(one.targets[i]);
       own.weights.push_back(one.weights[i]);
     }
-    if (own.rows() > 0) cards.push_back(std::move(own));
+    const bool alone = standing == kSiblingSeen;  // its siblings were trained on
+    if (own.rows() > 0) cards.push_back({std::move(own), alone ? std::to_string(cards.size()) : card.architecture});
   }
-  BoostData all;
-  for (const BoostData& card : cards) append(all, card);
-  if (all.rows() == 0) return all;
-  const bool lone_pair = standing == kSiblingSeen && cards.size() <= 2;
-  const float stretch = stretch_between_cards(cards, like) * (lone_pair ? kLonePair : 1.0f);
+  if (cards.empty()) return {};
+  std::vector<const Leftovers*> every;
+  every.reserve(cards.size());
+  for (const Leftovers& card : cards) every.push_back(&card);
+  BoostData all = of_next_card(every);
+  const float stretch = stretch_between_cards(cards, like);
   for (float& target : all.targets) target *= stretch;
   return all;
 }
@@ -123,6 +175,7 @@ Spread seen_spread(const FamilyModel& model, const FitRows& apart, const BoostOp
   if (fitted.rows() == 0) return guessed_spread();
   const Spread half = spread_of(fitted, like);
   std::vector<std::vector<float>> groups;
+  groups.reserve(judged.size());
   for (const BoostData& rows : judged) groups.push_back(stretches(half, rows));
   const float stretch = stretch_of(groups);
   for (float& target : left.targets) target *= stretch;
@@ -130,10 +183,8 @@ Spread seen_spread(const FamilyModel& model, const FitRows& apart, const BoostOp
 }
 
 UnseenSpreads unseen_spreads(std::span<const LeftOut> judged, const Carries& carries, const BoostOptions& like) {
-  std::vector<BoostData> left;
-  for (const LeftOut& card : judged) left.push_back(leftovers(card, carries));
-  const BoostData siblings = stretched(left, kSiblingSeen, like);
-  BoostData strangers = stretched(left, kNothingSeen, like);
+  const BoostData siblings = stretched(judged, carries, kSiblingSeen, like);
+  BoostData strangers = stretched(judged, carries, kNothingSeen, like);
   if (siblings.rows() == 0 && strangers.rows() == 0) return {even_spread(kGuessedSibling), guessed_spread()};
   if (strangers.rows() == 0) {  // siblings alone tell little of others
     strangers = siblings;

@@ -218,7 +218,7 @@ Outcome learned_outcome(const FamilyModel& model, const PlannedRow& row) {
   outcome.low = t.low;
   outcome.high = t.high;
   outcome.shared = t.shared, outcome.own = t.own;
-  outcome.doubt = standing.doubt, outcome.kernel_known = standing.kernel_known;
+  outcome.footing = standing.footing();
   return outcome;
 }
 

@@ -187,8 +187,8 @@ std::vector<Outcome> forecast_leaving_out(const std::vector<Measurement>& rows, 
       std::set<std::string> architectures;  // of the fold: no other needs a forest
       for (const PlannedRow& row : planned) {
         if (row.analytic.failed) continue;
-        if (fold_of(*row.measured, by) != fold) rest.push_back(&row);
-        else architectures.insert(architecture_key(*row.gpu));
+        if (fold_of(*row.measured, by) == fold) architectures.insert(architecture_key(*row.gpu));
+        else if (!options.teaches || options.teaches(*row.measured)) rest.push_back(&row);
       }
       train.architectures.assign(architectures.begin(), architectures.end());
       const FamilyModel model = train_family(rest, train);

@@ -20,6 +20,8 @@ struct TrainAllOptions {
   std::vector<std::string> families;   // empty: all
   std::vector<std::string> leave_out;  // GPUs whose rows are not used
   Simplified simplified;               // for ablations
+  // Leaving out in turn: rows that trainings may read; the others are judged alone. Empty: all.
+  std::function<bool(const Measurement&)> teaches = {};
 };
 
 // Skips rows with known traps, rows without a plan, rows that options leave out, and the held-out tenth of shapes.

@@ -35,19 +35,115 @@ std::string size_text(Bytes size);                          // that reads back a
 std::string joined(const std::vector<std::string>& parts);  // with commas
 std::vector<std::string> parts_of(std::string_view text);   // at commas
 
-// The enumeration itself, or that of an optional one.
+// A field's type, or that of an optional one.
 template <class T>
-struct DeclaredEnum {
+struct DeclaredValue {
   using type = T;
 };
 template <class T>
-struct DeclaredEnum<std::optional<T>> {
+struct DeclaredValue<std::optional<T>> {
   using type = T;
 };
 template <class T>
-using declared_enum = typename DeclaredEnum<T>::type;
+using declared_value = typename DeclaredValue<T>::type;
 template <class T>
-inline constexpr bool is_optional = !std::is_same_v<T, declared_enum<T>>;
+inline constexpr bool is_optional = !std::is_same_v<T, declared_value<T>>;
+
+// What a type of fields is among arguments: its kind, a value's text, and the value of a text.
+template <class T, class = void>
+struct FieldForm;
+
+template <>
+struct FieldForm<bool> {
+  static constexpr ArgumentKind kKind = ArgumentKind::yes_no;
+  static std::string text(bool value) { return value ? "yes" : "no"; }
+  static Result<bool> value(const Argument& about, std::string_view text) { return yes_no_value(about, text); }
+};
+template <>
+struct FieldForm<Count> {
+  static constexpr ArgumentKind kKind = ArgumentKind::count;
+  static std::string text(Count value) { return std::to_string(value); }
+  static Result<Count> value(const Argument& about, std::string_view text) { return count_value(about, text); }
+};
+template <>
+struct FieldForm<int> {
+  static constexpr ArgumentKind kKind = ArgumentKind::count;
+  static std::string text(int value) { return std::to_string(value); }
+  static Result<int> value(const Argument& about, std::string_view text) {
+    const auto value = count_value(about, text);
+    if (!value) return value.error();
+    return static_cast<int>(*value);
+  }
+};
+template <>
+struct FieldForm<double> {
+  static constexpr ArgumentKind kKind = ArgumentKind::number;
+  static std::string text(double value) { return number_text(value); }
+  static Result<double> value(const Argument& about, std::string_view text) { return number_value(about, text); }
+};
+template <>
+struct FieldForm<Bytes> {
+  static constexpr ArgumentKind kKind = ArgumentKind::size;
+  static std::string text(Bytes value) { return size_text(value); }
+  static Result<Bytes> value(const Argument& about, std::string_view text) { return size_value(about, text); }
+};
+template <class Enum>
+struct FieldForm<Enum, std::enable_if_t<std::is_enum_v<Enum>>> {
+  static constexpr ArgumentKind kKind = ArgumentKind::choice;
+  static std::string text(Enum value) { return std::string(enum_names(Enum{})[static_cast<std::size_t>(value)]); }
+  static std::vector<std::string> names() { return {enum_names(Enum{}).begin(), enum_names(Enum{}).end()}; }
+  // Of all names: a declaration may tell people of some alone.
+  static Result<Enum> value(const Argument& about, std::string_view text) {
+    Argument whole = about;
+    whole.choices = names();
+    const auto chosen = choice_value(whole, text);
+    if (!chosen) return chosen.error();
+    return static_cast<Enum>(*chosen);
+  }
+};
+template <>
+struct FieldForm<std::string> {
+  static std::string text(const std::string& value) { return value; }
+  static Result<std::string> value(const Argument& about, std::string_view text) {
+    if (about.kind == ArgumentKind::choice)
+      if (const auto chosen = choice_value(about, text); !chosen) return chosen.error();
+    return std::string(text);
+  }
+};
+template <>
+struct FieldForm<std::vector<std::string>> {
+  static constexpr ArgumentKind kKind = ArgumentKind::list;
+  static std::string text(const std::vector<std::string>& value) { return joined(value); }
+  static Result<std::vector<std::string>> value(const Argument& about, std::string_view text) {
+    std::vector<std::string> parts = parts_of(text);
+    if (about.choices.empty()) return parts;
+    for (std::string& part : parts) {
+      const auto chosen = choice_value(about, part);
+      if (!chosen) return chosen.error();
+      part = about.choices[*chosen];
+    }
+    return parts;
+  }
+};
+template <>
+struct FieldForm<std::vector<Count>> {
+  static constexpr ArgumentKind kKind = ArgumentKind::counts;
+  static std::string text(const std::vector<Count>& value) {
+    std::vector<std::string> parts;
+    parts.reserve(value.size());
+    for (const Count one : value) parts.push_back(std::to_string(one));
+    return joined(parts);
+  }
+  static Result<std::vector<Count>> value(const Argument& about, std::string_view text) {
+    std::vector<Count> values;
+    for (const std::string& part : parts_of(text)) {
+      const auto value = count_value(about, part);
+      if (!value) return value.error();
+      values.push_back(*value);
+    }
+    return values;
+  }
+};
 
 class Declare {
  public:
@@ -65,115 +161,34 @@ class Declare {
 
 template <class T>
 void Declare::add(T& field, Argument about) {
+  using Value = declared_value<T>;
+  using Form = FieldForm<Value>;
+  if constexpr (std::is_enum_v<Value>)
+    if (about.choices.empty()) about.choices = Form::names();
+  if constexpr (!std::is_same_v<Value, std::string>) about.kind = Form::kKind;
+  else if (!about.choices.empty()) about.kind = ArgumentKind::choice;  // else text, or what its declaration says
   BoundArgument bound;
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::optional<bool>>) {
-    about.kind = ArgumentKind::yes_no;
-    bound.get = [&field]() -> std::string {
-      if constexpr (std::is_same_v<T, bool>) return field ? "yes" : "no";
-      else return !field ? "" : *field ? "yes" : "no";
-    };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      const auto value = yes_no_value(about, text);
-      if (!value) return value.error();
-      return field = *value, Ok{};
-    };
-  } else if constexpr (std::is_same_v<T, Count> || std::is_same_v<T, int> || std::is_same_v<T, std::optional<Count>>) {
-    about.kind = ArgumentKind::count;
-    bound.get = [&field]() -> std::string {
-      if constexpr (std::is_same_v<T, std::optional<Count>>) return field ? std::to_string(*field) : "";
-      else return std::to_string(field);
-    };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      const auto value = count_value(about, text);
-      if (!value) return value.error();
-      if constexpr (std::is_same_v<T, int>) field = static_cast<int>(*value);
-      else field = *value;
-      return Ok{};
-    };
-  } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>) {
-    about.kind = ArgumentKind::number;
-    bound.get = [&field]() -> std::string {
-      if constexpr (std::is_same_v<T, double>) return number_text(field);
-      else return field ? number_text(*field) : "";
-    };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      const auto value = number_value(about, text);
-      if (!value) return value.error();
-      return field = *value, Ok{};
-    };
-  } else if constexpr (std::is_same_v<T, std::optional<Bytes>>) {
-    about.kind = ArgumentKind::size;
-    bound.get = [&field]() -> std::string { return field ? size_text(*field) : ""; };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      const auto value = size_value(about, text);
-      if (!value) return value.error();
-      return field = *value, Ok{};
-    };
-  } else if constexpr (std::is_enum_v<declared_enum<T>>) {
-    using Enum = declared_enum<T>;
-    about.kind = ArgumentKind::choice;
-    if (about.choices.empty())
-      for (std::string_view name : enum_names(Enum{})) about.choices.emplace_back(name);
-    bound.get = [&field]() -> std::string {
-      if constexpr (std::is_enum_v<T>) return std::string(enum_names(Enum{})[static_cast<std::size_t>(field)]);
-      else return field ? std::string(enum_names(Enum{})[static_cast<std::size_t>(*field)]) : "";
-    };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      Argument whole = about;
-      whole.choices.clear();
-      for (std::string_view name : enum_names(Enum{})) whole.choices.emplace_back(name);
-      const auto chosen = choice_value(whole, text);
-      if (!chosen) return chosen.error();
-      return field = static_cast<Enum>(*chosen), Ok{};
-    };
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    if (!about.choices.empty()) about.kind = ArgumentKind::choice;
-    bound.get = [&field] { return field; };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      if (about.kind == ArgumentKind::choice)
-        if (const auto chosen = choice_value(about, text); !chosen) return chosen.error();
-      return field = std::string(text), Ok{};
-    };
-  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-    about.kind = ArgumentKind::list;
-    bound.get = [&field] { return joined(field); };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      std::vector<std::string> parts = parts_of(text);
-      for (std::string& part : parts) {
-        if (about.choices.empty()) continue;
-        const auto chosen = choice_value(about, part);
-        if (!chosen) return chosen.error();
-        part = about.choices[*chosen];
+  bound.get = [&field]() -> std::string {
+    if constexpr (is_optional<T>) return field ? Form::text(*field) : "";
+    else return Form::text(field);
+  };
+  bound.set = [&field, about](std::string_view text) -> Status {
+    // No text, no value: what `get` says of a field that is not given reads back as such.
+    if constexpr (is_optional<T> || std::is_same_v<T, std::vector<std::string>>)
+      if (text.empty()) {
+        if (!about.repeated) field = T{};
+        return Ok{};
       }
-      if (!about.repeated) field.clear();
-      for (std::string& part : parts) field.push_back(std::move(part));
-      return Ok{};
-    };
-  } else {
-    static_assert(std::is_same_v<T, std::vector<Count>>, "no argument takes this type");
-    about.kind = ArgumentKind::counts;
-    bound.get = [&field] {
-      std::vector<std::string> parts;
-      for (const Count value : field) parts.push_back(std::to_string(value));
-      return joined(parts);
-    };
-    bound.set = [&field, about](std::string_view text) -> Status {
-      std::vector<Count> values;
-      for (const std::string& part : parts_of(text)) {
-        const auto value = count_value(about, part);
-        if (!value) return value.error();
-        values.push_back(*value);
+    auto value = Form::value(about, text);
+    if (!value) return std::move(value).error();
+    if constexpr (std::is_same_v<T, std::vector<std::string>>)
+      if (about.repeated) {
+        for (std::string& part : *value) field.push_back(std::move(part));
+        return Ok{};
       }
-      return field = std::move(values), Ok{};
-    };
-  }
-  // No text, no value: what `get` says of a field that is not given reads back as such.
-  if constexpr (is_optional<T> || std::is_same_v<T, std::vector<std::string>>)
-    bound.set = [&field, set = std::move(bound.set), repeated = about.repeated](std::string_view text) -> Status {
-      if (!text.empty()) return set(text);
-      if (!repeated) field = T{};
-      return Ok{};
-    };
+    field = *std::move(value);
+    return Ok{};
+  };
   if (about.fallback.empty() && about.kind != ArgumentKind::yes_no && !about.required) about.fallback = bound.get();
   bound.about = std::move(about);
   list_.push_back(std::move(bound));

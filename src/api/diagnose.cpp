@@ -31,14 +31,11 @@ Result<Gpu> card_of(const DiagnoseQuery& query, const Recording& recording) {
 }
 
 WorkForecast forecast_of(const Comparison& c) {
-  static_assert(static_cast<int>(ShapeFrom::table) == static_cast<int>(ShapeOrigin::table));
-  static_assert(static_cast<int>(CeilingFrom::forecast) == static_cast<int>(CeilingOrigin::forecast));
-  static_assert(static_cast<int>(CeilingFrom::recorded) == static_cast<int>(CeilingOrigin::recorded));
   WorkForecast f;
   f.family = family_of(c.kernel.shape), f.dims = dims_of(c.kernel.shape), f.dtype = c.kernel.format.name;
-  f.shape_from = static_cast<ShapeOrigin>(c.from);
+  f.shape_from = c.from;
   f.forecast = c.forecast, f.interval = c.interval, f.ceiling = c.ceiling, f.bound = c.bound;
-  f.ceiling_from = static_cast<CeilingOrigin>(c.ceiling_from);
+  f.ceiling_from = c.ceiling_from;
   f.limited_by = c.limited_by, f.seen = c.seen;
   return f;
 }
@@ -54,20 +51,6 @@ RecordedWork work_of(WorkGroup&& g) {
   return work;
 }
 
-DeviceTimeline timeline_of(Timeline&& t) {
-  DeviceTimeline device;
-  device.device = t.device, device.window = t.window, device.busy = t.busy, device.idle = t.idle();
-  device.idle_host_late = t.host_late, device.idle_launched = t.launched, device.idle_unexplained = t.unexplained;
-  device.gaps = t.gaps, device.launches = t.launches;
-  device.exposed_collectives = t.exposed_collectives, device.exposed_copies = t.exposed_copies;
-  for (Gap& g : t.longest)
-    device.longest_gaps.push_back(
-        {g.start, g.length, std::move(g.before), std::move(g.after), std::move(g.op), g.host});
-  for (const HostSpan& s : t.spans) device.host_bound_spans.push_back({s.start, s.length, s.busy, s.launches});
-  device.host_bound = t.in_spans, device.activity = std::move(t.activity);
-  return device;
-}
-
 // Takes the diagnosis apart: a file may hold a million names, and twice is once too often.
 DiagnosisReport report_of(Diagnosis&& d) {
   DiagnosisReport report;
@@ -79,10 +62,7 @@ DiagnosisReport report_of(Diagnosis&& d) {
         {std::string(name_of(f.family)), std::string(describe(f.family)), f.launches, f.total, f.compared, f.lost});
   report.work.reserve(d.groups.size());
   for (WorkGroup& g : d.groups) report.work.push_back(work_of(std::move(g)));
-  for (Timeline& t : d.timelines) report.devices.push_back(timeline_of(std::move(t)));
-  for (HostCall& c : d.host) report.host.push_back({std::move(c.name), c.count, c.total});
-  for (Advice& a : d.advice)
-    report.advice.push_back({std::move(a.title), std::move(a.reason), std::move(a.action), a.at_stake});
+  report.devices = std::move(d.timelines), report.host = std::move(d.host), report.advice = std::move(d.advice);
   report.notes = std::move(d.notes);
   return report;
 }

@@ -1,5 +1,7 @@
 #include "api/format_notes.h"
 
+#include <fmt/format.h>
+
 #include "cluster/registry.h"
 #include "engine/path.h"
 #include "parallel/split.h"
@@ -53,14 +55,58 @@ std::string routing_note(const Run& run, const ModelSpec& model) {
   return {};
 }
 
+// The formats that a run's own is compared with, each timed by `time_in`; those that cannot be are left out.
+template <class TimeIn>
+std::string slower_note(const Precision& own, Seconds time, bool experts, const Gpu& gpu, EngineKind engine,
+                        const TimeIn& time_in) {
+  std::vector<TimedFormat> wider;
+  for (const Precision& precision : wider_formats(own, experts, gpu, engine))
+    if (const std::optional<Seconds> taken = time_in(precision))
+      wider.push_back({precision, *taken, path_flags(precision, experts, gpu, engine)});
+  return slower_than_wider({own, time}, wider);
+}
+
+// The steps of a served load that formats are compared by: one that answers alone take, one of a prompt alone.
+struct ComparedStep {
+  std::string name;
+  Workload workload;
+};
+std::vector<ComparedStep> compared_steps(const ServedSteps& steps) {
+  std::vector<ComparedStep> compared;
+  const auto add_step = [&](std::string name, Mode mode, Requests requests) {
+    Workload workload;
+    workload.mode = mode, workload.requests = {requests};
+    compared.push_back({std::move(name), std::move(workload)});
+  };
+  if (steps.answers > 0)
+    add_step(fmt::format("a step of {} answer{} after {} tokens", steps.answers, steps.answers == 1 ? "" : "s",
+                         steps.context),
+             Mode::decode, {steps.answers, 1, steps.context});
+  if (steps.prompt > 0)
+    add_step(fmt::format("a prompt of {} tokens", steps.prompt), Mode::prefill, {1, steps.prompt, 0});
+  return compared;
+}
+
 }  // namespace
 
-std::vector<std::string> rank_notes(const Run& run, const RankLayout& layout, const Gpu& gpu) {
+std::vector<std::string> rank_notes(const ParallelRun& asked, const Cluster& cluster, Seconds step,
+                                    const StepPricing& pricing) {
+  const Run& run = asked.run;
+  const Gpu& gpu = cluster.gpu;
   const auto* model = std::get_if<ModelSpec>(&run.model);
   if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
-  std::vector<std::string> notes = served_notes(run.engine.precision, has_experts(*model), gpu, run.engine.kind);
-  add(refused_blocks(rank_spec(*model, layout), run.engine.precision, run.engine.kind), notes);
+  const bool experts = has_experts(*model);
+  const Precision& own = run.engine.precision;
+  std::vector<std::string> notes = served_notes(own, experts, gpu, run.engine.kind);
+  add(refused_blocks(rank_spec(*model, asked.layout), own, run.engine.kind), notes);
   add(routing_note(run, *model), notes);
+  const auto time_in = [&](const Precision& precision) -> std::optional<Seconds> {
+    ParallelRun other = asked;
+    other.run.engine.precision = precision;
+    const auto priced = forecast_parallel(other, cluster, pricing);
+    return priced ? std::optional(priced->step) : std::nullopt;
+  };
+  add(slower_note(own, step, experts, gpu, run.engine.kind, time_in), notes);
   return notes;
 }
 
@@ -71,20 +117,39 @@ std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds st
   const Precision& own = run.engine.precision;
   std::vector<std::string> notes = served_notes(own, experts, gpu, run.engine.kind);
   add(routing_note(run, *model), notes);
-  std::vector<TimedFormat> wider;
-  for (const Precision& precision : wider_formats(own, experts, gpu, run.engine.kind)) {
+  const auto time_in = [&](const Precision& precision) -> std::optional<Seconds> {
     Run other = run;
     other.engine.precision = precision;
     const auto prepared = prepare(other);
-    if (!prepared) continue;
+    if (!prepared) return std::nullopt;
     const auto priced = forecast_run(other, *prepared, gpu, method.method, method.weights());
-    if (priced) wider.push_back({precision, priced->step.total});
-  }
-  if (std::string note = slower_than_wider({own, step}, wider); !note.empty()) notes.push_back(std::move(note));
+    return priced ? std::optional(priced->step.total) : std::nullopt;
+  };
+  add(slower_note(own, step, experts, gpu, run.engine.kind, time_in), notes);
   return notes;
 }
 
-std::vector<std::string> deployment_notes(const DeploymentOptions& options, const ChosenMethod& method) {
+std::vector<std::string> slower_format_notes(const DeploymentOptions& options, const ServedSteps& steps,
+                                             const ChosenMethod& method) {
+  std::vector<std::string> notes;
+  for (const ComparedStep& step : compared_steps(steps)) {
+    const auto time = step_time(options, step.workload, method);
+    if (!time) continue;
+    const auto time_in = [&](const Precision& precision) -> std::optional<Seconds> {
+      DeploymentOptions other = options;
+      other.engine.precision = precision;
+      const auto taken = step_time(other, step.workload, method);
+      return taken ? std::optional(*taken) : std::nullopt;
+    };
+    const std::string note = slower_note(options.engine.precision, *time, has_experts(options.model), options.gpu,
+                                         options.engine.kind, time_in);
+    if (!note.empty()) notes.push_back(step.name + ": " + note);
+  }
+  return notes;
+}
+
+std::vector<std::string> deployment_notes(const DeploymentOptions& options, const ServedSteps& steps,
+                                          const ChosenMethod& method) {
   const bool experts = has_experts(options.model);
   const Precision& own = options.engine.precision;
   std::vector<std::string> notes = served_notes(own, experts, options.gpu, options.engine.kind);
@@ -93,19 +158,8 @@ std::vector<std::string> deployment_notes(const DeploymentOptions& options, cons
   if (options.spread) add(plain_node_note(options.spread->cluster), notes);
   if (options.spread)
     add(refused_blocks(rank_spec(options.model, options.spread->layout), own, options.engine.kind), notes);
-  Workload answers;
-  answers.mode = Mode::decode;
-  answers.requests = {{64, 1, 1024}};
-  std::vector<TimedFormat> wider;
-  const auto time = step_time(options, answers, method);
-  for (const Precision& precision : wider_formats(own, experts, options.gpu, options.engine.kind)) {
-    DeploymentOptions other = options;
-    other.engine.precision = precision;
-    if (const auto taken = step_time(other, answers, method)) wider.push_back({precision, *taken});
-  }
-  if (time)
-    if (std::string note = slower_than_wider({own, *time}, wider); !note.empty()) notes.push_back(std::move(note));
-  if (std::string note = prefix_note(options); !note.empty()) notes.push_back(std::move(note));
+  for (std::string& note : slower_format_notes(options, steps, method)) notes.push_back(std::move(note));
+  add(prefix_note(options), notes);
   return notes;
 }
 

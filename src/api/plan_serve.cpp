@@ -1,11 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "api/chosen_method.h"
 #include "api/declare.h"
+#include "api/format_notes.h"
 #include "api/plan_serve_requests.h"
 #include "api/price_lookup.h"
 #include "api/serving_deployment.h"
@@ -245,6 +249,17 @@ class Described {
     return planned;
   }
 
+  // What servers refuse though the model takes it: their cache would not hold it. Empty where there is nothing.
+  std::string shorter_than_the_model(const PlannedDeployment& d) const {
+    Count most = launch(d.pool, ServerRole::whole).context_limit;
+    if (d.prefill)
+      if (const Count prompts = launch(*d.prefill, ServerRole::whole).context_limit; prompts > 0)
+        most = most > 0 ? std::min(most, prompts) : prompts;
+    if (query_.context_limit > 0 || most == 0) return {};
+    return fmt::format("Requests are of up to {} tokens, where {} takes {}: a worker's cache holds no more", most,
+                       query_.model.name, query_.model.max_context);
+  }
+
  private:
   void add_figures(PlannedServing& planned, const ServingMetrics& m) const {
     planned.margin = query_.margin_of(m);
@@ -274,9 +289,8 @@ class Described {
       if (!slo) return;
       const Seconds value = statistic_of(of, query_.statistic);
       if (value > *slo)
-        missed.emplace_back(-(value / *slo),
-                            fmt::format("{} {:.4g} ms of {:g} ms ({})", name, in_milliseconds(value),
-                                        in_milliseconds(*slo), beyond(value / *slo)));
+        missed.emplace_back(-(value / *slo), fmt::format("{} {:.4g} ms of {:g} ms ({})", name, in_milliseconds(value),
+                                                         in_milliseconds(*slo), beyond(value / *slo)));
     };
     add("TTFT", query_.slo.ttft, d.simulated->ttft);
     add("TPOT", query_.slo.tpot, d.simulated->tpot);
@@ -327,7 +341,7 @@ class Described {
     l.model = checkpoint_;
     l.engine = s.engine;
     l.dtype = s.formats.dtype, l.kv_dtype = s.formats.kv_dtype;
-    l.quantised = !model.quantization.empty();
+    l.quantisation = model.quantization;
     l.too_wide = s.budget.weights * kWidened > s.budget.visible;
     l.gpu = offer.gpu.name, l.amd = offer.gpu.vendor == Vendor::amd;
     // NVIDIA's own; whether they load on AMD's cards nobody says.
@@ -401,6 +415,7 @@ class Described {
                                       query_.mean_input(), query_.mean_output())
                         : fmt::format("Load: {:.4g} requests/s, input {}, output {}.", query_.requests_at(d.rate),
                                       query_.mean_input(), query_.mean_output()));
+    if (const std::string limit = shorter_than_the_model(d); !limit.empty()) lines.push_back(limit + ".");
     if (!d.simulated) return lines;
     const auto figure = [&](const char* name, Summary ServingMetrics::*of) {
       const auto ms = [&](const ServingMetrics& m) { return in_milliseconds(statistic_of(m.*of, query_.statistic)); };
@@ -438,6 +453,31 @@ void note_measured(const std::vector<PlannedServing>& finalists, std::size_t bes
   notes.push_back(std::move(text));
 }
 
+// Where a finalist's format is forecast slower than a wider one in the steps that its own load makes: once for each
+// card, engine and format, in the first of the layouts.
+void note_slower_formats(const ServeQuery& query, const std::vector<PlannedDeployment>& finalists,
+                         const ChosenMethod& method, std::vector<std::string>& notes) {
+  std::set<std::tuple<std::size_t, EngineKind, std::string>> told;
+  for (const PlannedDeployment& d : finalists) {
+    const ServeSetup& s = *d.pool.setup;
+    if (!told.emplace(s.offer, s.engine, s.formats.dtype).second) continue;
+    ServedSteps answers;
+    answers.answers = std::max<Count>(1, std::llround(d.steady.decoding));
+    answers.context = query.mean_input() + query.mean_output() / 2;
+    answers.prompt = d.prefill ? 0 : query.mean_input();
+    ServedSteps prompts{0, 0, query.mean_input()};
+    const auto add = [&](const ServeSetup& pool, const ServedSteps& steps) {
+      const std::string place =
+          fmt::format("{} {} over {} on {}", name_of(serving_engine_of(pool.engine)), pool.formats.dtype,
+                      pool.layout.ranks() > 1 ? text_of(pool.layout) : "1 GPU", query.gpus[pool.offer].gpu.name);
+      for (const std::string& note : slower_format_notes(options_of(query, pool), steps, method))
+        notes.push_back(fmt::format("{}, {}", place, note));
+    };
+    add(s, answers);
+    if (d.prefill) add(*d.prefill->setup, prompts);
+  }
+}
+
 }  // namespace
 
 Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
@@ -462,6 +502,12 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   result.too_large = plan->too_large, result.too_slow = plan->too_slow, result.too_dear = plan->too_dear;
   for (const PlannedDeployment& d : plan->finalists) result.finalists.push_back(described.deployment(d));
   if (plan->best) note_measured(result.finalists, *plan->best, result.notes);
+  if (plan->best)
+    if (std::string limit = described.shorter_than_the_model(plan->finalists[*plan->best]); !limit.empty()) {
+      limit.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(limit.front())));
+      result.notes.push_back(std::move(limit));
+    }
+  note_slower_formats(*query, plan->finalists, *chosen, result.notes);
   result.front = plan->front, result.best = plan->best, result.breaks = plan->breaks;
   if (plan->nearest && !plan->best) result.nearest = described.deployment(*plan->nearest);
   if (plan->attainable) result.attainable = described.deployment(*plan->attainable);

@@ -1,6 +1,7 @@
 // Plans through the public API.
 #include "tilecast/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,6 +53,20 @@ TEST(PlanServeApi, TheBestMeetsItsObjectivesAndCostsWhatItsGpusDo) {
   EXPECT_NE(launch.find("--max-num-seqs " + std::to_string(best.pool.max_sequences)), std::string::npos) << launch;
   EXPECT_GT(plan->breaks.rate, 100);
   EXPECT_FALSE(heard.empty());
+}
+
+TEST(PlanServeApi, SaysWhereAFormatOfItsFinalistsIsSlowerThanAWiderOne) {
+  PlanServeQuery query = serving();
+  query.model = "Llama-3.1-8B", query.slo = "ttft=1s,tpot=50ms", query.load.rate = 20;
+  query.gpus = {"A100-SXM-80GB"}, query.dtypes = {"int4_wo", "bf16"};
+  const auto plan = plan_serve(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_THAT(plan->notes, testing::Contains(testing::HasSubstr(
+                               "on A100-SXM-80GB, a prompt of 1024 tokens: int4_wo is forecast slower than bf16")));
+  query.dtypes = {"bf16"};
+  const auto wide = plan_serve(query);
+  ASSERT_TRUE(wide) << wide.error().line();
+  EXPECT_THAT(wide->notes, testing::Not(testing::Contains(testing::HasSubstr("forecast slower"))));
 }
 
 TEST(PlanServeApi, RepeatsExactly) {

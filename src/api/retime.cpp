@@ -93,8 +93,6 @@ Result<Places> places_of(const RetimeQuery& query, const Recording& recording, i
 }
 
 RetimedWork work_of(ReadGroup&& read, RetimedGroup&& new_time) {
-  static_assert(static_cast<int>(RetimedFrom::recorded) == static_cast<int>(RetimeBasis::recorded));
-  static_assert(static_cast<int>(RetimedFrom::exchange) == static_cast<int>(RetimeBasis::collective));
   WorkGroup& g = read.group;
   RetimedWork work;
   work.name = std::move(g.name), work.full_name = std::move(g.full_name), work.op = std::move(g.op);
@@ -106,14 +104,14 @@ RetimedWork work_of(ReadGroup&& read, RetimedGroup&& new_time) {
   }
   work.recorded = g.total, work.retimed = g.total * new_time.ratio;
   work.interval = {g.total * new_time.low, g.total * new_time.high};
-  work.basis = static_cast<RetimeBasis>(new_time.from);
+  work.basis = new_time.from;
   work.kept_because = std::move(new_time.why);
   work.limited_by = new_time.limit, work.seen = new_time.seen;
   return work;
 }
 
-RetimedDevice::Times times_of(const Timeline& line) {
-  return {line.window, line.busy, line.idle(), line.host_late, line.exposed_collectives};
+RetimedDevice::Times times_of(const DeviceTimeline& line) {
+  return {line.window, line.busy, line.idle, line.idle_host_late, line.exposed_collectives};
 }
 
 void add_sums(RetimeReport& report) {

@@ -206,6 +206,15 @@ Status set_up(Setup& setup, const SimulateQuery& q) {
   return set_up_prefill(setup, q);
 }
 
+// The steps that the load makes, as far as its lengths are known before it runs.
+ServedSteps steps_of(const Setup& setup, const SimulateQuery& q) {
+  ServedSteps steps;
+  const auto input = lengths_from(q.load.input, "input");
+  if (input && q.trace.empty()) steps.prompt = steps.context = input->mean;
+  if (setup.simulation.prefill) steps.prompt = 0;
+  return steps;
+}
+
 SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   const DeploymentOptions& d = setup.options;
   const PoolOptions& pool = setup.deployment.pool;
@@ -226,7 +235,7 @@ SimulationResult described(const Setup& setup, const SimulateQuery& q) {
   result.memory = {budget.visible, budget.usable, budget.weights, budget.activations, budget.other, budget.cache};
   result.slo = setup.slo;
   result.media_tokens = setup.media_tokens;
-  result.notes = deployment_notes(d, setup.chosen);
+  result.notes = deployment_notes(d, steps_of(setup, q), setup.chosen);
   if (d.model.max_context > 0 && q.context_limit.value_or(0) > d.model.max_context)
     result.notes.push_back(fmt::format("{} was made for {} tokens; max-model-len allows {}", d.model.name,
                                        d.model.max_context, *q.context_limit));

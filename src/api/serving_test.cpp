@@ -169,6 +169,23 @@ TEST(ServingApi, ErrorsNameTheField) {
   refused("gpu", [](SimulateQuery& q) { q.gpu = "A100-SXM-80GB", q.cluster = "hgx-h100"; });
 }
 
+TEST(ServingApi, SaysInWhichStepsAWiderFormatIsFaster) {
+  SimulateQuery query = small();
+  query.model = "Llama-3.1-8B", query.gpu = "A100-SXM-80GB", query.dtype = "int4_wo", query.load.input = "2048";
+  const auto says = [](const SimulationResult& result) {
+    return std::any_of(result.notes.begin(), result.notes.end(), [](const std::string& note) {
+      return note.find("a prompt of 2048 tokens: int4_wo is forecast slower than bf16") != std::string::npos;
+    });
+  };
+  const auto narrow = simulate(query);
+  ASSERT_TRUE(narrow) << narrow.error().line();
+  EXPECT_TRUE(says(*narrow));
+  query.dtype = "bf16";
+  const auto wide = simulate(query);
+  ASSERT_TRUE(wide) << wide.error().line();
+  EXPECT_FALSE(says(*wide));
+}
+
 TEST(ServingApi, SaysWherePromptsFillAStep) {
   SimulateQuery query = small();
   query.engine = ServingEngine::trtllm;

@@ -25,9 +25,10 @@ Result<StepForecast> answer(const StepQuery& query, StepLookups& known) {
     auto spread = forecast_parallel(asked->over_ranks(), *asked->cluster, pricing_of(*chosen));
     if (!spread) return std::move(spread).error();
     const bool fits = spread->fits();
+    const Seconds time = spread->step;
     StepForecast step = step_of(*asked, *std::move(spread));
     step.method = query.method;
-    for (std::string& note : rank_notes(asked->run, asked->setting.layout, asked->cluster->gpu))
+    for (std::string& note : rank_notes(asked->over_ranks(), *asked->cluster, time, pricing_of(*chosen)))
       step.notes.push_back(std::move(note));
     if (query.list_tasks) {
       auto timeline = timeline_of(step);

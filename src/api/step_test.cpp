@@ -234,6 +234,23 @@ TEST(StepApi, SaysHowFewTokensSpreadOverExperts) {
   EXPECT_EQ(notes(64, "").find("power law"), std::string::npos);  // 512 visits of 128 experts
 }
 
+// Where the sum is long, four-bit weights cost what unpacks them and save nothing.
+TEST(StepApi, SaysWhereAWiderFormatIsFaster) {
+  StepQuery q = decode_query();
+  q.model = "Llama-3.1-8B", q.gpu = "A100-SXM-80GB", q.mode = Mode::prefill, q.seq = 2048, q.context = 0;
+  const auto notes = [&q](const char* dtype) {
+    q.dtype = dtype;
+    const auto step = forecast(q);
+    EXPECT_TRUE(step.ok()) << step.error().line();
+    return step ? testing::PrintToString(step->notes) : "";
+  };
+  EXPECT_THAT(notes("int4_wo"), HasSubstr("int4_wo is forecast slower than bf16"));
+  EXPECT_EQ(notes("bf16").find("forecast slower"), std::string::npos);
+  q.gpu.clear(), q.cluster = "hgx-a100", q.layout.tp = 2;
+  EXPECT_THAT(notes("int4_wo"), HasSubstr("int4_wo is forecast slower than bf16"));
+  EXPECT_EQ(notes("bf16").find("forecast slower"), std::string::npos);
+}
+
 TEST(StepApi, SaysWhichRanksExpertsAnEngineRefuses) {
   StepQuery q = decode_query();
   q.model = "Qwen3-235B-A22B-FP8", q.gpu.clear(), q.cluster = "hgx-h200";

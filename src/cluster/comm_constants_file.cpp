@@ -22,6 +22,9 @@ constexpr const char* kHeader =
     "#   network figure value                                     (between nodes, constants/network.h)\n"
     "#   crossed network op nodes local first values...           (log2 of measured over physics, by half octaves)\n";
 
+// The last digit of a host's microseconds that the text keeps: less would be written as none.
+constexpr double kLeastHostUs = 0.1;
+
 std::string curve_words(const CurveKey& key, const Curve& curve) {
   std::string line =
       fmt::format("{} {} {} {} {} {}", key.library, key.link, key.op, key.ranks, key.integers ? 1 : 0, curve.first);
@@ -38,6 +41,8 @@ struct Words {
     return value;
   }
   bool ok() const { return !in.fail(); }
+  // All read, and nothing behind it.
+  bool done() { return ok() && (in >> std::ws).eof(); }
 };
 
 bool read_values(Words& words, Curve& curve) {
@@ -56,7 +61,7 @@ bool read_curve(Words& words, CurveKey& key, Curve& curve) {
 bool read_network(Words& words, NetworkConstants& into) {
   const auto name = words.next<std::string>();
   const double value = words.next<double>();
-  if (!words.ok() || !(value > 0) || !std::isfinite(value)) return false;
+  if (!words.done() || !(value > 0) || !std::isfinite(value)) return false;
   for (const auto& [known, member] : kNetworkFigures)
     if (name == known) return into.*member = value, true;
   return false;
@@ -80,7 +85,7 @@ bool read_line(const std::string& line, CommConstants& into) {
     MachineScale scale;
     words.in >> key.gpu >> key.source >> key.library >> scale.link >> scale.latency >> scale.bandwidth;
     into.machines[key] = scale;
-    return words.ok();
+    return words.done();
   }
   if (kind == "curve") {
     CurveKey key;
@@ -102,7 +107,7 @@ bool read_line(const std::string& line, CommConstants& into) {
   if (kind == "host") {
     const auto gpu = words.next<std::string>(), library = words.next<std::string>();
     const double us = words.next<double>();
-    if (!words.ok() || !(us > 0)) return false;
+    if (!words.done() || us < kLeastHostUs) return false;
     into.host_us[{gpu, library}] = us;
     return true;
   }
@@ -111,7 +116,7 @@ bool read_line(const std::string& line, CommConstants& into) {
     CommSpread spread;
     words.in >> key.library >> key.link >> key.standing >> spread.low >> spread.high;
     into.spreads[key] = spread;
-    return words.ok() && spread.low <= 0 && spread.high >= 0;
+    return words.done() && spread.low <= 0 && spread.high >= 0;
   }
   if (kind == "network") return read_network(words, into.network);
   if (kind == "crossed") return read_crossed(words, into.network);

@@ -94,7 +94,8 @@ TEST(CommConstants, TextReadsBack) {
             comm_constants_text(*parse_comm_constants(comm_constants_text(shipped_comm_constants()), "shipped")));
   EXPECT_FALSE(shipped_comm_constants().curves.empty());
   for (const char* bad : {"curve nccl", "machine a b", "curve nccl nvlink all_reduce 2 0 0 1 x", "host H100 vllm -3",
-                          "what", "curve nccl nvlink all_reduce 2 0 0 nan", "spread nccl nvlink akin 0.1 0.2"}) {
+                          "host H100 vllm 0.009", "host H100 vllm 3 us", "what",
+                          "curve nccl nvlink all_reduce 2 0 0 nan", "spread nccl nvlink akin 0.1 0.2"}) {
     const auto parsed = parse_comm_constants(std::string("# head\n") + bad, "c.txt");
     ASSERT_FALSE(parsed.ok()) << bad;
     EXPECT_THAT(parsed.error().line(), testing::StartsWith("c.txt:2: ")) << bad;

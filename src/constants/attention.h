@@ -12,6 +12,9 @@ inline constexpr std::string_view kFa3WgmmaFit =
     "clocks of a KiB in bf16 from long decodes of vLLM and SGLang on the H200 (AIConfigurator), which DRAM and no loop "
     "holds back; the rest as before Hopper";
 inline constexpr std::string_view kPrefillFit = "AIConfigurator's prefill rows of six cards";
+inline constexpr std::string_view kQueryPasses =
+    "TensorRT-LLM's prompts of 64 and 128 tokens in large batches over the other engines' on the same card "
+    "(AIConfigurator)";
 inline constexpr std::string_view kPrefillPasses =
     "short prompts in large batches on A100 and L40S, which DRAM holds back (AIConfigurator)";
 inline constexpr std::string_view kHelperSteps =
@@ -160,8 +163,36 @@ inline constexpr Number kTritonPassedBlock{
     fitted,
     "of a block's work, where Triton's kernel masks all of it: keys before a window",
     "SGLang's windowed rows on L40S and RTX PRO 6000 (AIConfigurator): 0.3 to 1"};
-inline constexpr PrefillConstants kTritonWgmmaPrefill = prefill_constants("Triton", "wgmma", 6000, 12);
-inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Triton", "tcgen05", 9000, 16);
+namespace sources {
+inline constexpr std::string_view kUnifiedRows =
+    "vLLM's Triton rows on L40S, RTX PRO 6000 and B200 (AIConfigurator), heads of 192: the same clocks on each";
+}  // namespace sources
+inline constexpr Number kUnifiedTaskClocks{"attention.prefill.unified_task",
+                                           2400,
+                                           "clocks",
+                                           fitted,
+                                           "of an SM, for a CTA of vLLM's Triton kernel",
+                                           sources::kUnifiedRows,
+                                           "",
+                                           "Triton"};
+inline constexpr Number kUnifiedStepClocks{"attention.prefill.unified_step",
+                                           1950,
+                                           "clocks",
+                                           fitted,
+                                           "of an SM, for 32 keys and 16 rows of such a CTA",
+                                           sources::kUnifiedRows,
+                                           "",
+                                           "Triton"};
+inline constexpr Number kUnifiedDims{"attention.prefill.unified_dims",
+                                     512,
+                                     "elements",
+                                     fitted,
+                                     "padded dimensions of K and V that such a step is of",
+                                     sources::kUnifiedRows,
+                                     "",
+                                     "Triton"};
+inline constexpr PrefillConstants kTritonWgmmaPrefill = prefill_constants("Triton", "wgmma", 6000, 8);
+inline constexpr PrefillConstants kTritonTcgenPrefill = prefill_constants("Triton", "tcgen05", 5000, 10);
 
 // Main loops whose time is known by score. A CTA's products, and what of its softmax they do not hide.
 namespace sources {
@@ -250,9 +281,22 @@ inline constexpr Number kMmaSyncShareTcgen{"attention.mma_sync_share",
                                            "operations a clock of an SM as on Hopper",
                                            "tcgen05"};
 
-inline constexpr Number kTrtllmQueryPasses{
-    "attention.prefill.query_passes", 5,  "1",     measured, "readings and writings of queries around the kernel",
-    sources::kPrefillPasses,          "", "trtllm"};
+inline constexpr Number kTrtllmQueryPasses{"attention.prefill.query_passes",
+                                           3,
+                                           "1",
+                                           measured,
+                                           "readings and writings of queries around the kernel",
+                                           sources::kQueryPasses,
+                                           "",
+                                           "trtllm"};
+inline constexpr Number kTrtllmTcgenQueryPasses{"attention.prefill.query_passes",
+                                                5,
+                                                "1",
+                                                measured,
+                                                "readings and writings of queries around the kernel",
+                                                sources::kQueryPasses,
+                                                "tcgen05",
+                                                "trtllm"};
 inline constexpr Number kTrtllmKeyPasses{
     "attention.prefill.key_passes", 2,  "1",     measured, "readings and writings of keys and values around the kernel",
     sources::kPrefillPasses,        "", "trtllm"};

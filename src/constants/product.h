@@ -378,6 +378,15 @@ inline constexpr Tunable kExpertTaskClocks =
              "a CTA finds its expert, rows and descriptors before its first step",
              sources::kMoeRows,
              "wgmma tcgen05"};
+inline constexpr Number kTritonExpertStepClocks{
+    "moe.triton_step",
+    750,
+    "clocks",
+    fitted,
+    "of a main-loop step of Triton's experts, whatever its depth",
+    "SGLang's and vLLM's Triton rows on A100, H200 and GB200 (AIConfigurator), physics alone: of 500, 700 and 900",
+    "",
+    "Triton"};
 inline constexpr Tunable kMmaSyncCost = Constant{"moe.mma_sync_cost",
                                                  1.8,
                                                  "1",

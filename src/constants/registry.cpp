@@ -316,6 +316,7 @@ void add_serve(List& list) {
   list.add(kVllmSum);
   list.add(kPlanDoubt);
   list.add(kPlanSure);
+  list.add(kPlanLeastCache);
   list.add(kPlanBusyNeighbours);
   list.add(kSameTime);
   list.add(kPlainKvLink);
@@ -334,6 +335,7 @@ void add_serve(List& list) {
 
 void add_intervals(List& list) {
   list.add(kNoiseWidth);
+  list.add_all(kProtocolScale);
   list.add_all(kProtocolWidth);
   list.add_all(kCardWidth);
   list.add_all(kArchitectureWidth);

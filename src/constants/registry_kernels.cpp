@@ -79,6 +79,7 @@ void add_product_1(List& list) {
   list.add(kMmaSyncSteps);
   list.add(kGroupedSteps);
   list.add(kExpertTaskClocks);
+  list.add(kTritonExpertStepClocks);
 }
 
 void add_product_2(List& list) {
@@ -162,6 +163,9 @@ void add_attention(List& list) {
   list.add(kTritonSpill);
   list.add(kTritonOtherRegisters);
   list.add(kTritonPassedBlock);
+  list.add(kUnifiedTaskClocks);
+  list.add(kUnifiedStepClocks);
+  list.add(kUnifiedDims);
   list.add_all(kTritonWgmmaPrefill);
   list.add_all(kTritonTcgenPrefill);
   list.add_all(kCudnnForward);
@@ -179,6 +183,7 @@ void add_attention(List& list) {
   list.add(kMmaSyncShare);
   list.add(kMmaSyncShareTcgen);
   list.add(kTrtllmQueryPasses);
+  list.add(kTrtllmTcgenQueryPasses);
   list.add(kTrtllmKeyPasses);
   list.add(kServedKeyPasses);
   list.add(kFlashinferPlanKernels);

@@ -205,6 +205,13 @@ inline constexpr Number kPlanSure{"serve.plan_sure",
                                   assumed,
                                   "a plan is counted on from this chance of meeting the SLO; others stand after it",
                                   "a choice: three to one"};
+inline constexpr Number kPlanLeastCache{
+    "serve.plan_least_cache",
+    0.02,
+    "1",
+    assumed,
+    "of a card's memory that a plan has for keys and values at least",
+    "about what the forecast of an engine's memory is unsure of: with less, a server may not start"};
 inline constexpr Number kPlanBusyNeighbours{
     "serve.plan_busy_neighbours",
     100,

@@ -30,7 +30,7 @@ struct Case {
   }
   double share(Seconds time) const { return found.total > seconds(0) ? time / found.total : 0; }
   // Of the first device; null where nothing took any time.
-  const Timeline* line() const {
+  const DeviceTimeline* line() const {
     const bool any = !found.timelines.empty() && found.timelines.front().window > seconds(0);
     return any ? &found.timelines.front() : nullptr;
   }
@@ -42,43 +42,43 @@ std::string pc(double share) { return fmt::format("{:.0f} %", 100 * share); }
 // Advice below this share of the GPU's time is not worth a reader's.
 constexpr double kWorth = 0.02;
 
-using Found = std::optional<Advice>;
+using Found = std::optional<Suggestion>;
 
 Found host_late(const Case& c) {
-  const Timeline* line = c.line();
-  if (!line || line->host_late < line->window * 0.05) return std::nullopt;
-  return Advice{
+  const DeviceTimeline* line = c.line();
+  if (!line || line->idle_host_late < line->window * 0.05) return std::nullopt;
+  return Suggestion{
       "The GPU waits for the host",
       fmt::format("{} of {} ({}) passed before the host had launched what came next; a launch came every {:.3g} us",
-                  ms(line->host_late), ms(line->window), pc(line->host_late / line->window),
+                  ms(line->idle_host_late), ms(line->window), pc(line->idle_host_late / line->window),
                   in_microseconds(line->window) / static_cast<double>(std::max<Count>(1, line->launches))),
       "capture the step in a CUDA graph, or torch.compile(mode=\"reduce-overhead\"); larger batches; no "
       ".item() or print of tensors inside the step",
-      line->host_late};
+      line->idle_host_late};
 }
 
 Found launch_latency(const Case& c) {
-  const Timeline* line = c.line();
-  if (!line || line->launched < line->window * 0.1) return std::nullopt;
-  return Advice{"Gaps between kernels that were already launched",
-                fmt::format("{} of {} ({}) in {} gaps: the way of a launch to the GPU, or a wait for another stream",
-                            ms(line->launched), ms(line->window), pc(line->launched / line->window), line->gaps),
-                "fuse small kernels (torch.compile); CUDA graphs shorten the gaps to about a microsecond",
-                line->launched};
+  const DeviceTimeline* line = c.line();
+  if (!line || line->idle_launched < line->window * 0.1) return std::nullopt;
+  return Suggestion{
+      "Gaps between kernels that were already launched",
+      fmt::format("{} of {} ({}) in {} gaps: the way of a launch to the GPU, or a wait for another stream",
+                  ms(line->idle_launched), ms(line->window), pc(line->idle_launched / line->window), line->gaps),
+      "fuse small kernels (torch.compile); CUDA graphs shorten the gaps to about a microsecond", line->idle_launched};
 }
 
 Found synchronising(const Case& c) {
-  const Timeline* line = c.line();
+  const DeviceTimeline* line = c.line();
   if (!line) return std::nullopt;
   Seconds time;
   Count calls = 0;
-  for (const HostCall& call : c.found.host)
+  for (const HostCallTime& call : c.found.host)
     if (contains(call.name, "Synchronize")) time += call.total, calls += call.count;
-  if (calls < 10 || line->host_late < line->window * 0.05) return std::nullopt;
-  return Advice{"The host stops to wait for the GPU",
-                fmt::format("{} calls that synchronise, {} in all; after each the GPU runs dry", calls, ms(time)),
-                "keep results on the GPU: no .item(), .cpu() or nonzero() in the step; non_blocking=True copies",
-                std::min(time, line->host_late)};
+  if (calls < 10 || line->idle_host_late < line->window * 0.05) return std::nullopt;
+  return Suggestion{"The host stops to wait for the GPU",
+                    fmt::format("{} calls that synchronise, {} in all; after each the GPU runs dry", calls, ms(time)),
+                    "keep results on the GPU: no .item(), .cpu() or nonzero() in the step; non_blocking=True copies",
+                    std::min(time, line->idle_host_late)};
 }
 
 Found pieces_of_pointwise(const Case& c) {
@@ -87,11 +87,12 @@ Found pieces_of_pointwise(const Case& c) {
            g.library == "PyTorch";
   });
   if (c.share(time) < 0.08) return std::nullopt;
-  return Advice{"Pointwise kernels run one by one",
-                fmt::format("{} launches of PyTorch's own pointwise, cast and copy kernels take {} ({} of the GPU's "
-                            "time); each reads and writes its tensors whole",
-                            launches, ms(time), pc(c.share(time))),
-                "torch.compile fuses them; or fused kernels for norm, rotary embedding and activation", time};
+  return Suggestion{
+      "Pointwise kernels run one by one",
+      fmt::format("{} launches of PyTorch's own pointwise, cast and copy kernels take {} ({} of the GPU's "
+                  "time); each reads and writes its tensors whole",
+                  launches, ms(time), pc(c.share(time))),
+      "torch.compile fuses them; or fused kernels for norm, rotary embedding and activation", time};
 }
 
 Found attention_in_pieces(const Case& c) {
@@ -105,10 +106,10 @@ Found attention_in_pieces(const Case& c) {
   }
   const auto [softmax, launches] = c.sum([](const WorkGroup& g) { return g.op.starts_with("aten::_softmax("); });
   if (fused || launches == 0 || c.share(time) < kWorth) return std::nullopt;
-  return Advice{"Attention runs in pieces",
-                fmt::format("batched products and {} softmax launches take {} ({}); no attention kernel ran", launches,
-                            ms(time), pc(c.share(time))),
-                "F.scaled_dot_product_attention, or attn_implementation=\"sdpa\" or \"flash_attention_2\"", time};
+  return Suggestion{"Attention runs in pieces",
+                    fmt::format("batched products and {} softmax launches take {} ({}); no attention kernel ran",
+                                launches, ms(time), pc(c.share(time))),
+                    "F.scaled_dot_product_attention, or attn_implementation=\"sdpa\" or \"flash_attention_2\"", time};
 }
 
 // The same attention by the kernels written for this card.
@@ -127,10 +128,11 @@ Found older_attention(const Case& c) {
     better += other->forecast * static_cast<double>(g.calls);
   }
   if (c.share(time - better) < kWorth) return std::nullopt;
-  return Advice{"FlashAttention 2 on a Hopper card",
-                fmt::format("{} in kernels written for Ampere; cuDNN's or FlashAttention 3's are forecast to take {}",
-                            ms(time), ms(better)),
-                "sdpa_kernel(SDPBackend.CUDNN_ATTENTION), or FlashAttention 3", time - better};
+  return Suggestion{
+      "FlashAttention 2 on a Hopper card",
+      fmt::format("{} in kernels written for Ampere; cuDNN's or FlashAttention 3's are forecast to take {}", ms(time),
+                  ms(better)),
+      "sdpa_kernel(SDPBackend.CUDNN_ATTENTION), or FlashAttention 3", time - better};
 }
 
 Found plain_fp32(const Case& c) {
@@ -145,9 +147,9 @@ Found plain_fp32(const Case& c) {
     better += other->forecast * static_cast<double>(g.calls);
   }
   if (c.share(time - better) < kWorth) return std::nullopt;
-  return Advice{"fp32 products without tensor cores",
-                fmt::format("{} in fp32 products; with TF32 they are forecast to take {}", ms(time), ms(better)),
-                "torch.set_float32_matmul_precision(\"high\"), or bf16 (torch.autocast)", time - better};
+  return Suggestion{"fp32 products without tensor cores",
+                    fmt::format("{} in fp32 products; with TF32 they are forecast to take {}", ms(time), ms(better)),
+                    "torch.set_float32_matmul_precision(\"high\"), or bf16 (torch.autocast)", time - better};
 }
 
 // cuBLAS takes its 16-byte loads only where rows start on 16 bytes: 8 elements of 16 bits (NVIDIA's guide to matrix
@@ -168,11 +170,11 @@ Found misaligned(const Case& c) {
     if (example.empty()) example = g.op.empty() ? g.name : g.op;
   }
   if (c.share(time - better) < kWorth) return std::nullopt;
-  return Advice{"Dimensions that tensor cores cannot load in full",
-                fmt::format("{} in products whose rows do not start on 16 bytes, for example {}; padded they are "
-                            "forecast to take {}",
-                            ms(time), example, ms(better)),
-                "pad to a multiple of 8 elements (a vocabulary of 50257 to 50304)", time - better};
+  return Suggestion{"Dimensions that tensor cores cannot load in full",
+                    fmt::format("{} in products whose rows do not start on 16 bytes, for example {}; padded they are "
+                                "forecast to take {}",
+                                ms(time), example, ms(better)),
+                    "pad to a multiple of 8 elements (a vocabulary of 50257 to 50304)", time - better};
 }
 
 Found pageable_copies(const Case& c) {
@@ -180,23 +182,24 @@ Found pageable_copies(const Case& c) {
   Bytes moved;
   for (const WorkGroup& g : c.found.groups)
     if (g.family == WorkFamily::transfer && contains(g.full_name, "Pageable")) time += g.total, moved += g.bytes;
-  const Timeline* line = c.line();
+  const DeviceTimeline* line = c.line();
   const Seconds exposed = line ? std::min(time, line->exposed_copies) : time;
   if (c.share(time) < kWorth) return std::nullopt;
-  return Advice{"Copies from pageable memory",
-                fmt::format("{} in copies of {:.3g} MB between pageable host memory and the GPU, {:.3g} GB/s", ms(time),
-                            in_megabytes(moved), in_gigabytes_per_second(moved / std::max(time, nanoseconds(1)))),
-                "DataLoader(pin_memory=True) and .to(device, non_blocking=True)", exposed};
+  return Suggestion{
+      "Copies from pageable memory",
+      fmt::format("{} in copies of {:.3g} MB between pageable host memory and the GPU, {:.3g} GB/s", ms(time),
+                  in_megabytes(moved), in_gigabytes_per_second(moved / std::max(time, nanoseconds(1)))),
+      "DataLoader(pin_memory=True) and .to(device, non_blocking=True)", exposed};
 }
 
 Found exposed_collectives(const Case& c) {
-  const Timeline* line = c.line();
+  const DeviceTimeline* line = c.line();
   if (!line || line->exposed_collectives < line->window * 0.05) return std::nullopt;
-  return Advice{"Exchange between GPUs that nothing hides",
-                fmt::format("{} of {} ({}) ran collectives and nothing else", ms(line->exposed_collectives),
-                            ms(line->window), pc(line->exposed_collectives / line->window)),
-                "overlap with computation (DDP buckets, FSDP prefetch), larger messages, fewer ranks a group",
-                line->exposed_collectives};
+  return Suggestion{"Exchange between GPUs that nothing hides",
+                    fmt::format("{} of {} ({}) ran collectives and nothing else", ms(line->exposed_collectives),
+                                ms(line->window), pc(line->exposed_collectives / line->window)),
+                    "overlap with computation (DDP buckets, FSDP prefetch), larger messages, fewer ranks a group",
+                    line->exposed_collectives};
 }
 
 Found list_optimizer(const Case& c) {
@@ -204,9 +207,9 @@ Found list_optimizer(const Case& c) {
     return g.family == WorkFamily::optimizer && (contains(g.op, "_foreach_") || !contains(g.full_name, "Fused"));
   });
   if (c.share(time) < kWorth) return std::nullopt;
-  return Advice{"The optimizer runs one operation after the other",
-                fmt::format("{} launches, {} ({})", launches, ms(time), pc(c.share(time))),
-                "AdamW(..., fused=True): parameters and states are read once", time};
+  return Suggestion{"The optimizer runs one operation after the other",
+                    fmt::format("{} launches, {} ({})", launches, ms(time), pc(c.share(time))),
+                    "AdamW(..., fused=True): parameters and states are read once", time};
 }
 
 Found casts(const Case& c) {
@@ -214,9 +217,10 @@ Found casts(const Case& c) {
     return contains(g.full_name, "bfloat16_copy_kernel") || contains(g.full_name, "float16_copy_kernel");
   });
   if (c.share(time) < 0.03) return std::nullopt;
-  return Advice{"Tensors are cast again and again",
-                fmt::format("{} casts to 16 bits take {} ({})", launches, ms(time), pc(c.share(time))),
-                "keep the weights in bf16, with a master copy in the optimizer, in place of autocast over fp32", time};
+  return Suggestion{"Tensors are cast again and again",
+                    fmt::format("{} casts to 16 bits take {} ({})", launches, ms(time), pc(c.share(time))),
+                    "keep the weights in bf16, with a master copy in the optimizer, in place of autocast over fp32",
+                    time};
 }
 
 // PyTorch takes its unvectorised elementwise_kernel, and copies by index, where strides do not run along.
@@ -228,7 +232,7 @@ Found strided(const Case& c) {
     if (plain && g.underperforms()) lost += g.lost(), launches += g.launches;
   }
   if (c.share(lost) < kWorth / 2) return std::nullopt;
-  return Advice{
+  return Suggestion{
       "Pointwise kernels over strided or broadcast tensors",
       fmt::format("{} launches could not use wide loads and lose {} against contiguous ones", launches, ms(lost)),
       ".contiguous() once where a tensor is read often, layouts without transposes, torch.compile", lost};
@@ -246,15 +250,16 @@ Found few_rows(const Case& c) {
     rows = std::max(rows, std::min(shape->m, shape->n));
   }
   if (c.share(time) < 0.2) return std::nullopt;
-  return Advice{"Products of few rows read all weights",
-                fmt::format("{} ({}) in products of at most {} rows, limited by reading weights", ms(time),
-                            pc(c.share(time)), rows),
-                "larger batches cost little here; fp8 weights halve the bytes, int4 quarters them", time / 2};
+  return Suggestion{"Products of few rows read all weights",
+                    fmt::format("{} ({}) in products of at most {} rows, limited by reading weights", ms(time),
+                                pc(c.share(time)), rows),
+                    "larger batches cost little here; fp8 weights halve the bytes, int4 quarters them", time / 2};
 }
 
 // Whether `tilecast tune fused-moe` is for this kernel: it tunes experts of three matrices.
 bool tunable(const WorkGroup& g) {
-  return g.comparison && g.comparison->ceiling_from == CeilingFrom::tuner && g.comparison->kernel.shape.as<Moe>().gated;
+  return g.comparison && g.comparison->ceiling_from == CeilingOrigin::tuner &&
+         g.comparison->kernel.shape.as<Moe>().gated;
 }
 
 // The command that tunes a layer. Engines take the file's entry nearest to their tokens, so it should hold more than
@@ -278,15 +283,16 @@ Found tiles_of_experts(const Case& c) {
   }
   if (!worst || c.share(lost) < kWorth) return std::nullopt;
   const Comparison& seen = *worst->comparison;
-  return Advice{"The fused-MoE kernel's tiles do not fit the layer",
-                fmt::format("{} takes {} a call with {} tokens; vLLM's default configuration is forecast to take {}, "
-                            "the best one {}",
-                            worst->name, ms(worst->per_call()), seen.kernel.shape.as<Moe>().tokens, ms(seen.forecast),
-                            ms(seen.ceiling)),
-                tune_command(c, seen.kernel) +
-                    " writes the file that vLLM and SGLang load; add --measure CMD to time "
-                    "the best few",
-                lost};
+  return Suggestion{
+      "The fused-MoE kernel's tiles do not fit the layer",
+      fmt::format("{} takes {} a call with {} tokens; vLLM's default configuration is forecast to take {}, "
+                  "the best one {}",
+                  worst->name, ms(worst->per_call()), seen.kernel.shape.as<Moe>().tokens, ms(seen.forecast),
+                  ms(seen.ceiling)),
+      tune_command(c, seen.kernel) +
+          " writes the file that vLLM and SGLang load; add --measure CMD to time "
+          "the best few",
+      lost};
 }
 
 Found below_ceiling(const Case& c) {
@@ -305,10 +311,10 @@ Found below_ceiling(const Case& c) {
       : worst->family == WorkFamily::moe       ? "another backend of the engine's mixture of experts"
       : worst->family == WorkFamily::attention ? "another backend of scaled_dot_product_attention"
                                                : "a fused or vectorised kernel: contiguous tensors, torch.compile";
-  return Advice{"Kernels below what their kind reaches",
-                fmt::format("{} shapes lose {} against their ceilings; most of it ({}) in {}", groups, ms(lost),
-                            ms(worst->lost()), worst->op.empty() ? worst->name : worst->op),
-                std::string(remedy), lost};
+  return Suggestion{"Kernels below what their kind reaches",
+                    fmt::format("{} shapes lose {} against their ceilings; most of it ({}) in {}", groups, ms(lost),
+                                ms(worst->lost()), worst->op.empty() ? worst->name : worst->op),
+                    std::string(remedy), lost};
 }
 
 constexpr Found (*kAdvisers[])(const Case&) = {
@@ -319,12 +325,13 @@ constexpr Found (*kAdvisers[])(const Case&) = {
 
 }  // namespace
 
-std::vector<Advice> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights) {
+std::vector<Suggestion> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights) {
   const Case c{diagnosis, gpu, weights};
-  std::vector<Advice> all;
+  std::vector<Suggestion> all;
   for (const auto rule : kAdvisers)
     if (auto advice = rule(c)) all.push_back(*std::move(advice));
-  std::stable_sort(all.begin(), all.end(), [](const Advice& a, const Advice& b) { return a.at_stake > b.at_stake; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Suggestion& a, const Suggestion& b) { return a.at_stake > b.at_stake; });
   return all;
 }
 

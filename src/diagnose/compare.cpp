@@ -58,7 +58,7 @@ std::optional<Comparison> compare_tiles(const ReadShape& shape, const Estimate& 
   const TritonConfig standard = vllm_default(moe, format, math_path(format, gpu)->input);
   const auto by_default = rank_fused_moe(moe, format, gpu, {&standard, 1});
   const RankedConfig& launched = by_default ? by_default->front() : ranked->front();
-  Comparison found{shape.kernel, shape.from, launched.forecast, {}, {}, {}, {}, whole.seen, CeilingFrom::tuner};
+  Comparison found{shape.kernel, shape.from, launched.forecast, {}, {}, {}, {}, whole.seen, CeilingOrigin::tuner};
   for (const MoePass pass : {MoePass::up, MoePass::down}) {
     if (moe.pass != MoePass::both && moe.pass != pass) continue;
     Moe one = moe;
@@ -96,7 +96,7 @@ std::optional<Comparison> compare(const ReadShape& shape, std::string_view libra
                     e.interval,
                     e.limited_by,
                     e.seen,
-                    learned ? CeilingFrom::kernels : CeilingFrom::forecast};
+                    learned ? CeilingOrigin::kernels : CeilingOrigin::forecast};
 }
 
 }  // namespace tilecast

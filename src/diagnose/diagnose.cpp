@@ -24,16 +24,12 @@ std::vector<FamilyTotal> family_totals(const std::vector<WorkGroup>& groups) {
   return totals;
 }
 
-}  // namespace
-
-namespace {
-
 // A ceiling is what others reached or what the forecast says, and both can be beaten.
 void admit_recorded(WorkGroup& group) {
   if (!group.comparison || group.per_call() >= group.comparison->ceiling) return;
   Comparison& c = *group.comparison;
   c.ceiling = std::max(group.per_call(), c.bound);
-  c.ceiling_from = CeilingFrom::recorded;
+  c.ceiling_from = CeilingOrigin::recorded;
 }
 
 }  // namespace

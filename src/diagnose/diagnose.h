@@ -13,22 +13,17 @@
 
 namespace tilecast {
 
-// Whose speed the ceiling is: that of the fastest comparable kernels; of this Triton kernel under the best
-// configuration that `tilecast tune` knows (the forecast is then for the engine's default one); or, where nothing
-// comparable was measured, the forecast's: the bound is no ground to call a kernel slow. A recorded kernel that beats
-// all of them has shown what can be reached: it is its own.
-enum class CeilingFrom : std::uint8_t { kernels, tuner, forecast, recorded };
-
 // What the forecaster says of a group's shape. bound <= ceiling <= forecast, and no call that respects the bound is
-// faster than its ceiling.
+// faster than its ceiling. Where that is the tuner's, the forecast is for the engine's default configuration. Where
+// nothing comparable was measured it is the forecast itself: the bound is no ground to call a kernel slow.
 struct Comparison {
   Kernel kernel;
-  ShapeFrom from = ShapeFrom::operator_dims;
+  ShapeOrigin from = ShapeOrigin::operator_dims;
   Seconds forecast, ceiling, bound;
   Interval interval;
   Resource limited_by = Resource::dram;
   Seen seen = Seen::no;
-  CeilingFrom ceiling_from = CeilingFrom::kernels;
+  CeilingOrigin ceiling_from = CeilingOrigin::kernels;
 };
 
 // Work that is compared as one: all kernels of one operator's calls with the same dims, or all of one name.
@@ -57,11 +52,6 @@ struct FamilyTotal {
   Seconds total, compared, lost;
 };
 
-struct Advice {
-  std::string title, reason, action;
-  Seconds at_stake;  // wall time that this could save at most
-};
-
 struct Diagnosis {
   std::string path, format, recorded_on, gpu;
   std::string gpu_given;              // what --gpu takes for this card: a name or a file
@@ -71,9 +61,9 @@ struct Diagnosis {
   Seconds lost;                       // above the ceilings
   std::vector<FamilyTotal> families;  // longest first, like the rest
   std::vector<WorkGroup> groups;
-  std::vector<Timeline> timelines;  // one a device
-  std::vector<HostCall> host;
-  std::vector<Advice> advice;
+  std::vector<DeviceTimeline> timelines;  // one a device
+  std::vector<HostCallTime> host;
+  std::vector<Suggestion> advice;
   std::vector<std::string> notes;
 };
 
@@ -83,7 +73,7 @@ Result<Diagnosis> diagnose(const Recording& recording, const Gpu& gpu, const Mod
                            std::string_view given = {}, const Watch& watch = {});
 
 // What to try, by rules over the rest of the diagnosis; `price` of other ways to run a shape on the same card.
-std::vector<Advice> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights);
+std::vector<Suggestion> advise(const Diagnosis& diagnosis, const Gpu& gpu, const ModelSource* weights);
 
 // The estimate of a shape as the library that ran it would.
 std::optional<Comparison> compare(const ReadShape& shape, std::string_view library, const Gpu& gpu,

@@ -34,17 +34,17 @@ TEST(Timeline, SplitsIdleTimeByCause) {
   const Recording r = m.recording();
   const auto lines = timelines(r, std::vector<WorkFamily>(r.kinds.size(), WorkFamily::gemm));
   ASSERT_EQ(lines.size(), 1u);
-  const Timeline& t = lines[0];
+  const DeviceTimeline& t = lines[0];
   EXPECT_NEAR(us(t.window), 51, 1e-9);
   EXPECT_NEAR(us(t.busy), 10 + 6 + 10 + 1, 1e-9);
-  EXPECT_NEAR(us(t.host_late), 8, 1e-9);
-  EXPECT_NEAR(us(t.launched), 4 + 2, 1e-9);
-  EXPECT_NEAR(us(t.unexplained), 10, 1e-9);
-  EXPECT_NEAR(us(t.idle()), us(t.host_late + t.launched + t.unexplained), 1e-9);
+  EXPECT_NEAR(us(t.idle_host_late), 8, 1e-9);
+  EXPECT_NEAR(us(t.idle_launched), 4 + 2, 1e-9);
+  EXPECT_NEAR(us(t.idle_unexplained), 10, 1e-9);
+  EXPECT_NEAR(us(t.idle), us(t.idle_host_late + t.idle_launched + t.idle_unexplained), 1e-9);
   EXPECT_EQ(t.gaps, 3);
-  ASSERT_EQ(t.longest.size(), 3u);
-  EXPECT_NEAR(us(t.longest[0].length), 10, 1e-9);
-  EXPECT_GE(t.longest[0].length, t.longest[1].length);
+  ASSERT_EQ(t.longest_gaps.size(), 3u);
+  EXPECT_NEAR(us(t.longest_gaps[0].length), 10, 1e-9);
+  EXPECT_GE(t.longest_gaps[0].length, t.longest_gaps[1].length);
   double active = 0;
   for (const float part : t.activity) active += part;
   EXPECT_NEAR(active / static_cast<double>(t.activity.size()), 27.0 / 51, 1e-4);
@@ -56,12 +56,12 @@ TEST(Timeline, HostSpansEndWhereWorkIsQueued) {
   for (int i = 0; i < 5; ++i, at += 10) m.kernel("k", at, 2).launched(at - 4, 3);  // 8 idle, the host 7 of them
   m.kernel("k", 41 + 2, 2).launched(0, 1);                                         // queued long before
   const Recording r = m.recording();
-  const Timeline t = timelines(r, {WorkFamily::gemm})[0];
-  ASSERT_EQ(t.spans.size(), 1u);
-  EXPECT_EQ(t.spans[0].launches, 4);
-  EXPECT_NEAR(us(t.spans[0].start), 2, 1e-9);
-  EXPECT_NEAR(us(t.spans[0].length), 40, 1e-9);
-  EXPECT_NEAR(us(t.spans[0].busy), 8, 1e-9);
+  const DeviceTimeline t = timelines(r, {WorkFamily::gemm})[0];
+  ASSERT_EQ(t.host_bound_spans.size(), 1u);
+  EXPECT_EQ(t.host_bound_spans[0].launches, 4);
+  EXPECT_NEAR(us(t.host_bound_spans[0].start), 2, 1e-9);
+  EXPECT_NEAR(us(t.host_bound_spans[0].length), 40, 1e-9);
+  EXPECT_NEAR(us(t.host_bound_spans[0].busy), 8, 1e-9);
 }
 
 TEST(Timeline, ExposedCollectivesRanAlone) {
@@ -70,7 +70,7 @@ TEST(Timeline, ExposedCollectivesRanAlone) {
   Diagnosis d = diagnosis(m);
   EXPECT_NEAR(us(d.timelines[0].exposed_collectives), 10, 1e-9);  // 10..20
   EXPECT_NEAR(us(d.timelines[0].busy), 30, 1e-9);
-  EXPECT_THAT(d.advice, testing::Contains(testing::Field(&Advice::title, testing::HasSubstr("Exchange"))));
+  EXPECT_THAT(d.advice, testing::Contains(testing::Field(&Suggestion::title, testing::HasSubstr("Exchange"))));
 }
 
 TEST(Diagnose, KernelsOfOneCallAreComparedTogether) {
@@ -136,11 +136,11 @@ TEST(Diagnose, NothingIsCalledSlowByItsBoundAlone) {
   const auto seen = shape_of_text("kv_write bf16 tokens=4096;kv-heads=8;head-dim=128");
   ASSERT_TRUE(seen) << seen.error().line();
   const Comparison c = *compare(*seen, "vLLM", h200(), &shipped_models());
-  EXPECT_EQ(c.ceiling_from, CeilingFrom::forecast);
+  EXPECT_EQ(c.ceiling_from, CeilingOrigin::forecast);
   EXPECT_EQ(c.ceiling, c.forecast);
   EXPECT_LT(c.bound, c.forecast);
   EXPECT_EQ(compare(*shape_of_text("gemm bf16 m=512;n=512;k=512"), "cuBLAS", h200(), &shipped_models())->ceiling_from,
-            CeilingFrom::kernels);
+            CeilingOrigin::kernels);
 }
 
 // A Triton kernel's ceiling is what the tuner's best configuration is forecast to take, its two products alone.
@@ -150,7 +150,7 @@ TEST(Diagnose, TilesOfExpertsAreComparedWithTheTunersBest) {
                     h200(), &shipped_models());
   };
   const Comparison both = compared(";style=triton", "Triton");
-  EXPECT_EQ(both.ceiling_from, CeilingFrom::tuner);
+  EXPECT_EQ(both.ceiling_from, CeilingOrigin::tuner);
   const Moe shape = both.kernel.shape.as<Moe>();
   const Format bf16 = both.kernel.format;
   const auto ranked = rank_fused_moe(shape, bf16, h200(), triton_configs(bf16, h200()));
@@ -170,12 +170,12 @@ TEST(Diagnose, TilesOfExpertsAreComparedWithTheTunersBest) {
                    down = compared(";style=triton;pass=down", "Triton");
   EXPECT_NEAR(us(up.bound + down.bound), us(both.bound), 1e-6);
   EXPECT_LE(us(up.ceiling + down.ceiling), us(both.ceiling) + 1e-6);  // each with a configuration of its own
-  EXPECT_EQ(compared(";style=grouped", "CUTLASS").ceiling_from, CeilingFrom::kernels);
+  EXPECT_EQ(compared(";style=grouped", "CUTLASS").ceiling_from, CeilingOrigin::kernels);
 }
 
 std::vector<std::string> titles(const Diagnosis& d) {
   std::vector<std::string> all;
-  for (const Advice& a : d.advice) all.push_back(a.title);
+  for (const Suggestion& a : d.advice) all.push_back(a.title);
   return all;
 }
 
@@ -257,12 +257,12 @@ TEST(Diagnose, RealTracesAreRecognised) {
     ASSERT_TRUE(recording) << recording.error().line();
     const Diagnosis d = *diagnose(*recording, h200(), &shipped_models());
     EXPECT_GT(d.recognised / d.total, 0.99) << file;
-    for (const Timeline& t : d.timelines) {
+    for (const DeviceTimeline& t : d.timelines) {
       EXPECT_LE(t.busy, t.window) << file;
-      EXPECT_NEAR(us(t.idle()), us(t.host_late + t.launched + t.unexplained), 1e-3) << file;
+      EXPECT_NEAR(us(t.idle), us(t.idle_host_late + t.idle_launched + t.idle_unexplained), 1e-3) << file;
     }
     for (const WorkGroup& g : d.groups)
-      if (g.comparison && g.comparison->from == ShapeFrom::operator_dims && g.family == WorkFamily::gemm) {
+      if (g.comparison && g.comparison->from == ShapeOrigin::operator_dims && g.family == WorkFamily::gemm) {
         EXPECT_GE(g.per_call(), g.comparison->bound) << g.op;  // no run beats the bound
       }
   }
@@ -294,13 +294,13 @@ TEST(Diagnose, AKernelFasterThanItsCeilingIsAtIt) {
   ASSERT_EQ(slow.groups.size(), 1u);
   ASSERT_TRUE(slow.groups[0].comparison);
   const Comparison usual = *slow.groups[0].comparison;
-  EXPECT_NE(usual.ceiling_from, CeilingFrom::recorded);
+  EXPECT_NE(usual.ceiling_from, CeilingOrigin::recorded);
   EXPECT_TRUE(slow.groups[0].underperforms());
   ASSERT_LT(us(usual.bound), us(usual.ceiling));
   const double between = (us(usual.bound) + us(usual.ceiling)) / 2;
   const Diagnosis fast = recorded(between);
   const WorkGroup& group = fast.groups[0];
-  EXPECT_EQ(group.comparison->ceiling_from, CeilingFrom::recorded);
+  EXPECT_EQ(group.comparison->ceiling_from, CeilingOrigin::recorded);
   EXPECT_NEAR(us(group.comparison->ceiling), between, 1e-3);
   EXPECT_EQ(us(group.lost()), 0);
   EXPECT_FALSE(group.underperforms());

@@ -102,7 +102,7 @@ std::optional<ReadShape> shape_of_launch(const WorkKind& kind) {
   if (!made) return std::nullopt;
   auto kernel = kernel_of(*std::move(made), format_of_name(kind.name));
   if (!kernel) return std::nullopt;
-  return ReadShape{*std::move(kernel), ShapeFrom::launch};
+  return ReadShape{*std::move(kernel), ShapeOrigin::launch};
 }
 
 Result<ReadShape> shape_of_text(std::string_view text) {
@@ -114,7 +114,7 @@ Result<ReadShape> shape_of_text(std::string_view text) {
   if (!shape) return std::move(shape).error();
   auto format = format_from(text.substr(first + 1, second - first - 1));
   if (!format) return std::move(format).error();
-  return ReadShape{Kernel{*std::move(shape), *format}, ShapeFrom::table};
+  return ReadShape{Kernel{*std::move(shape), *format}, ShapeOrigin::table};
 }
 
 }  // namespace tilecast

@@ -398,7 +398,7 @@ std::optional<OperatorShape> shape_of_operator(const OperatorCall& op, std::stri
   if (rule->family == F::moe && format == "fp8_static" && has_block_scales(op)) format = "fp8_block";
   auto kernel = kernel_of(*std::move(made), format ? *format : format_of_name(kernel_name));
   if (!kernel) return std::nullopt;
-  return OperatorShape{rule->family, {*std::move(kernel), ShapeFrom::operator_dims}};
+  return OperatorShape{rule->family, {*std::move(kernel), ShapeOrigin::operator_dims}};
 }
 
 }  // namespace tilecast

@@ -10,6 +10,7 @@
 
 #include "diagnose/recording.h"
 #include "kernel/kernel.h"
+#include "tilecast/diagnose.h"
 
 namespace tilecast {
 
@@ -54,12 +55,10 @@ Recognised recognise(const WorkKind& kind, const OperatorCall* op);
 // "nvjet_sm90_tst_192x128_64x5", "vectorized_elementwise_kernel<CUDAFunctor_add>": what people call a kernel.
 std::string short_name(std::string_view name);
 
-enum class ShapeFrom : std::uint8_t { operator_dims, launch, table };
-
 // A shape of the forecaster's families. `from_launch` ones are lower-grade: padded to whole tiles.
 struct ReadShape {
   Kernel kernel;
-  ShapeFrom from = ShapeFrom::operator_dims;
+  ShapeOrigin from = ShapeOrigin::operator_dims;
 };
 // The family whose time an operator's dims explain, and its shape: aten::mm speaks for its gemm, not for the fill of
 // its workspace. `kernel_name` tells what dims do not (TF32, the mask).

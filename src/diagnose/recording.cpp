@@ -139,7 +139,7 @@ void RecordingBuilder::host_call(std::string_view name, std::int64_t start, std:
     recording_.host.push_back({std::string(name), 0, {}});
     host_ids_.emplace(name, id);
   }
-  HostCall& call = recording_.host[id];
+  HostCallTime& call = recording_.host[id];
   ++call.count;
   call.total += nanoseconds(static_cast<double>(duration));
   if (correlation != 0 && launches_.size() < kMostEvents) launches_[correlation] = {start, start + duration, external};
@@ -222,7 +222,7 @@ Result<Recording> RecordingBuilder::finish() && {
   std::sort(recording_.waits.begin(), recording_.waits.end(),
             [](const HostWait& a, const HostWait& b) { return a.end != b.end ? a.end < b.end : a.start < b.start; });
   std::sort(recording_.host.begin(), recording_.host.end(),
-            [](const HostCall& a, const HostCall& b) { return a.total > b.total; });
+            [](const HostCallTime& a, const HostCallTime& b) { return a.total > b.total; });
   return std::move(recording_);
 }
 

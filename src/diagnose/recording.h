@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tilecast/diagnose.h"
 #include "tilecast/result.h"
 #include "tilecast/units.h"
 #include "tilecast/watch.h"
@@ -73,12 +74,6 @@ struct WorkEvent {
   std::int64_t end() const { return start + duration; }
 };
 
-struct HostCall {
-  std::string name;  // "cudaStreamSynchronize"
-  Count count = 0;
-  Seconds total;
-};
-
 // The host waited for the GPU, ns.
 struct HostWait {
   std::int64_t start = 0, end = 0;
@@ -96,7 +91,7 @@ struct Recording {
   std::vector<WorkKind> kinds;
   std::vector<WorkEvent> events;  // by start; empty where the file holds no times of day
   std::vector<Lane> lanes;
-  std::vector<HostCall> host;       // calls of the runtime, longest first
+  std::vector<HostCallTime> host;   // calls of the runtime, longest first
   std::vector<HostWait> waits;      // of them, those that wait for the GPU; by their ends
   std::vector<std::int64_t> joins;  // when the host let one stream wait for another, ns; in order
   std::vector<std::string> notes;   // what the reader left out

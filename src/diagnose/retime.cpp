@@ -38,7 +38,7 @@ RetimedGroup stays(std::string why) {
 }
 
 // `before` and `after` are forecasts of the same work on the two cards.
-RetimedGroup scaled(RetimedFrom from, const Comparison& before, const Comparison& after) {
+RetimedGroup scaled(RetimeBasis from, const Comparison& before, const Comparison& after) {
   RetimedGroup group;
   group.from = from;
   group.limit = after.limited_by, group.seen = after.seen;
@@ -56,7 +56,7 @@ std::optional<RetimedGroup> by_shape(const ReadShape& shape, std::string_view li
   if (!before || !(before->forecast > seconds(0))) return std::nullopt;
   const auto after = compare(shape, library, setting.to, setting.weights);
   if (!after) return std::nullopt;
-  return scaled(RetimedFrom::shape, *before, *after);
+  return scaled(RetimeBasis::shape, *before, *after);
 }
 
 std::optional<ReadShape> stream_of(Count elements) {
@@ -64,7 +64,7 @@ std::optional<ReadShape> stream_of(Count elements) {
   made.elements = elements, made.inputs = 1, made.op = PointwiseOp::copy;
   const auto format = format_from("bf16");
   if (!format) return std::nullopt;
-  return ReadShape{Kernel{made, *format}, ShapeFrom::table};
+  return ReadShape{Kernel{made, *format}, ShapeOrigin::table};
 }
 
 // A stream that takes this long on the first card; the smallest where even that takes longer.
@@ -82,7 +82,7 @@ std::optional<RetimedGroup> by_stream(Seconds each, const RetimeSetting& setting
   }
   const auto before = time_of(low, setting.from), after = time_of(low, setting.to);
   if (!before || !after || !(before->forecast > seconds(0))) return std::nullopt;
-  return scaled(RetimedFrom::stream, *before, *after);
+  return scaled(RetimeBasis::stream, *before, *after);
 }
 
 // Copies within the card's memory read and write what they move; a fill writes it.
@@ -94,7 +94,7 @@ std::optional<ReadShape> copy_within(const WorkGroup& group) {
   if (!format) return std::nullopt;
   Copy copy;
   copy.elements = elements;
-  return ReadShape{Kernel{copy, *format}, ShapeFrom::table};
+  return ReadShape{Kernel{copy, *format}, ShapeOrigin::table};
 }
 
 RetimedGroup by_exchange(const std::string& text, const RetimeSetting& setting) {
@@ -114,7 +114,7 @@ RetimedGroup by_exchange(const std::string& text, const RetimeSetting& setting) 
   if (!after) return stays(after.error().line());
   if (!(before->latency > seconds(0))) return stays("the collective takes no time");
   RetimedGroup group;
-  group.from = RetimedFrom::exchange, group.seen = after->seen ? Seen::yes : Seen::no;
+  group.from = RetimeBasis::collective, group.seen = after->seen ? Seen::yes : Seen::no;
   if (before->latency == after->latency && before->low == after->low && before->high == after->high) return group;
   group.ratio = after->latency / before->latency;
   group.low = after->low / before->latency, group.high = after->high / before->latency;
@@ -137,8 +137,9 @@ RetimedGroup retime_group(const ReadGroup& read, const RetimeSetting& setting) {
   return stays("its shape is not known");
 }
 
-std::vector<Timeline> by_device(std::vector<Timeline> lines) {
-  std::sort(lines.begin(), lines.end(), [](const Timeline& a, const Timeline& b) { return a.device < b.device; });
+std::vector<DeviceTimeline> by_device(std::vector<DeviceTimeline> lines) {
+  std::sort(lines.begin(), lines.end(),
+            [](const DeviceTimeline& a, const DeviceTimeline& b) { return a.device < b.device; });
   return lines;
 }
 

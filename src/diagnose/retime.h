@@ -10,20 +10,13 @@
 #include "cluster/collective.h"
 #include "diagnose/reschedule.h"
 #include "diagnose/work_groups.h"
+#include "tilecast/retime.h"
 #include "tilecast/watch.h"
 
 namespace tilecast {
 
-// What a new time rests on.
-enum class RetimedFrom : std::uint8_t {
-  shape,     // two forecasts of its shape
-  exchange,  // two forecasts of the collective
-  stream,    // of a kind that streams memory, its shape unknown: a stream that takes as long on the first card
-  recorded   // nothing: it stays as it was
-};
-
 struct RetimedGroup {
-  RetimedFrom from = RetimedFrom::recorded;
+  RetimeBasis from = RetimeBasis::recorded;
   double ratio = 1;               // new over recorded
   double low = 1, high = 1;       // 80 %, of the same
   std::optional<Resource> limit;  // on the other card
@@ -47,8 +40,8 @@ Result<std::vector<RetimedGroup>> retime_groups(const GroupedWork& work, const R
 int gpus_of_exchanges(const GroupedWork& work);
 
 struct Retimed {
-  Schedule schedule;                        // empty where the recording has no times of day
-  std::vector<Timeline> recorded, retimed;  // one a device, in the order of the devices' numbers
+  Schedule schedule;                              // empty where the recording has no times of day
+  std::vector<DeviceTimeline> recorded, retimed;  // one a device, in the order of the devices' numbers
 };
 Result<Retimed> retime(const Recording& recording, const GroupedWork& work, const std::vector<RetimedGroup>& groups);
 

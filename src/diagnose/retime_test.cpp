@@ -116,14 +116,14 @@ TEST(Retime, KernelsTakeTheRatioOfTheirForecasts) {
       EXPECT_LT(g.ratio, 0.8);
       EXPECT_LE(g.low, g.ratio);
       EXPECT_GE(g.high, g.ratio);
-      EXPECT_EQ(g.from, RetimedFrom::shape);
+      EXPECT_EQ(g.from, RetimeBasis::shape);
       ++found;
     } else if (name == "rotary_embedding_kernel") {
-      EXPECT_EQ(g.from, RetimedFrom::stream);
+      EXPECT_EQ(g.from, RetimeBasis::stream);
       ++found;
       EXPECT_NEAR(g.ratio, from.dram.bandwidth / to.dram.bandwidth, 0.15) << "a stream of 40 us is mostly memory";
     } else {
-      EXPECT_EQ(g.from, RetimedFrom::recorded) << name;
+      EXPECT_EQ(g.from, RetimeBasis::recorded) << name;
       EXPECT_EQ(g.ratio, 1);
       EXPECT_FALSE(g.why.empty());
       ++found;
@@ -174,14 +174,14 @@ TEST(Retime, CollectivesTakeTheRatioOfTheClusters) {
   call.bytes = bytes(67108864), call.ranks = 8;
   const auto before = forecast_collective(call, *h100, shipped_comm_constants());
   const auto after = forecast_collective(call, *b200, shipped_comm_constants());
-  EXPECT_EQ(groups[sized].from, RetimedFrom::exchange);
+  EXPECT_EQ(groups[sized].from, RetimeBasis::collective);
   EXPECT_DOUBLE_EQ(groups[sized].ratio, after->latency / before->latency);
   EXPECT_LT(groups[sized].ratio, 1);
-  EXPECT_EQ(groups[1 - sized].from, RetimedFrom::recorded);
+  EXPECT_EQ(groups[1 - sized].from, RetimeBasis::recorded);
   const auto same = *retime_groups(work, {h100->gpu, h100->gpu, &*h100, &*h100, &shipped_models()});
   EXPECT_EQ(same[sized].ratio, 1);
   const auto unknown = *retime_groups(work, {h100->gpu, b200->gpu, &*h100, nullptr, &shipped_models()});
-  EXPECT_EQ(unknown[sized].from, RetimedFrom::recorded);
+  EXPECT_EQ(unknown[sized].from, RetimeBasis::recorded);
 }
 
 // Kernels of a recording from those of another, of the same program at another batch or length. Figures with every pair

@@ -45,7 +45,7 @@ class Walk {
     line_.activity.assign(kParts, 0);
   }
 
-  Timeline run() {
+  DeviceTimeline run() {
     const WorkEvent* before = events_.front();  // that ends last so far
     for (const WorkEvent* e : events_) {
       const std::int64_t until = before->end();
@@ -76,16 +76,16 @@ class Walk {
     // Launched after the GPU fell idle: until the call returned, the host is to blame; then the way to the GPU.
     const std::int64_t late = known ? std::clamp<std::int64_t>(after.returned - from, 0, length) : 0;
     ++line_.gaps;
-    if (!known) line_.unexplained += ns(length);
-    line_.host_late += ns(late);
-    if (known) line_.launched += ns(length - late);
+    if (!known) line_.idle_unexplained += ns(length);
+    line_.idle_host_late += ns(late);
+    if (known) line_.idle_launched += ns(length - late);
     const bool host = late * 2 > length;
     const WorkKind &left = recording_.kinds[before.kind], &right = recording_.kinds[after.kind];
-    if (line_.longest.size() < kListed || ns(length) > line_.longest.back().length)
-      keep_longest(line_.longest,
-                   Gap{ns(from - first_), ns(length), short_name(left.name), short_name(right.name),
-                       right.op < 0 ? "" : recording_.operators[static_cast<std::size_t>(right.op)].name, host},
-                   [](const Gap& a, const Gap& b) { return a.length > b.length; });
+    if (line_.longest_gaps.size() < kListed || ns(length) > line_.longest_gaps.back().length)
+      keep_longest(line_.longest_gaps,
+                   IdleGap{ns(from - first_), ns(length), short_name(left.name), short_name(right.name),
+                           right.op < 0 ? "" : recording_.operators[static_cast<std::size_t>(right.op)].name, host},
+                   [](const IdleGap& a, const IdleGap& b) { return a.length > b.length; });
     if (!host) {
       if (span_launches_ > 0) close_span(before);
       return;
@@ -96,15 +96,16 @@ class Walk {
 
   void close_span(const WorkEvent& last) {
     const std::int64_t length = last.end() - span_from_;
-    line_.in_spans += ns(length);
-    keep_longest(line_.spans, HostSpan{ns(span_from_ - first_), ns(length), ns(length - span_idle_), span_launches_},
-                 [](const HostSpan& a, const HostSpan& b) { return a.length > b.length; });
+    line_.host_bound += ns(length);
+    keep_longest(line_.host_bound_spans,
+                 HostBoundSpan{ns(span_from_ - first_), ns(length), ns(length - span_idle_), span_launches_},
+                 [](const HostBoundSpan& a, const HostBoundSpan& b) { return a.length > b.length; });
     span_launches_ = 0;
   }
 
   const Recording& recording_;
   const Events& events_;
-  Timeline line_;
+  DeviceTimeline line_;
   std::int64_t first_ = 0, span_from_ = 0, span_idle_ = 0;
   Count span_launches_ = 0;
   double part_ = 1;
@@ -112,27 +113,29 @@ class Walk {
 
 }  // namespace
 
-std::vector<Timeline> timelines(const Recording& recording, const std::vector<WorkFamily>& families) {
+std::vector<DeviceTimeline> timelines(const Recording& recording, const std::vector<WorkFamily>& families) {
   return timelines(recording, recording.events, families);
 }
 
-std::vector<Timeline> timelines(const Recording& recording, const std::vector<WorkEvent>& all_events,
-                                const std::vector<WorkFamily>& families) {
+std::vector<DeviceTimeline> timelines(const Recording& recording, const std::vector<WorkEvent>& all_events,
+                                      const std::vector<WorkFamily>& families) {
   std::map<Count, Events> devices;
   for (const WorkEvent& e : all_events) devices[recording.lanes[e.lane].device].push_back(&e);
-  std::vector<Timeline> lines;
+  std::vector<DeviceTimeline> lines;
   for (const auto& entry : devices) {
     const Events& events = entry.second;
-    Timeline line = Walk(recording, events).run();
+    DeviceTimeline line = Walk(recording, events).run();
     const auto without = [&](WorkFamily family) {
       return covered(events, [&](const WorkEvent& e) { return families[e.kind] != family; });
     };
     const Seconds all = covered(events, [](const WorkEvent&) { return true; });
+    line.idle = line.window - line.busy;
     line.exposed_collectives = all - without(WorkFamily::collective);
     line.exposed_copies = all - without(WorkFamily::transfer);
     lines.push_back(std::move(line));
   }
-  std::sort(lines.begin(), lines.end(), [](const Timeline& a, const Timeline& b) { return a.busy > b.busy; });
+  std::sort(lines.begin(), lines.end(),
+            [](const DeviceTimeline& a, const DeviceTimeline& b) { return a.busy > b.busy; });
   return lines;
 }
 

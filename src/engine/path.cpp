@@ -214,10 +214,15 @@ std::string slower_than_wider(const TimedFormat& own, const std::vector<TimedFor
     if (more_bits && own.time > other.time * kWorthALine && (!beats || other.time < beats->time)) beats = &other;
   }
   if (!beats) return {};
+  const auto named = [](const TimedFormat& of) {
+    std::string flags;
+    for (const std::string& flag : of.flags) flags += (flags.empty() ? " with " : ", ") + flag;
+    return text_of(of.precision) + flags;
+  };
   std::string note = fmt::format("{} is forecast slower than {}: {:.3g} against {:.3g} ms", text_of(own.precision),
-                                 text_of(beats->precision), in_milliseconds(own.time), in_milliseconds(beats->time));
+                                 named(*beats), in_milliseconds(own.time), in_milliseconds(beats->time));
   if (fastest != beats)
-    note += fmt::format("; {} is fastest, {:.3g} ms", text_of(fastest->precision), in_milliseconds(fastest->time));
+    note += fmt::format("; {} is fastest, {:.3g} ms", named(*fastest), in_milliseconds(fastest->time));
   return note;
 }
 

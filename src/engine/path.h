@@ -51,10 +51,12 @@ bool runs_on(const Gpu& gpu, const Precision& precision, bool has_experts, Engin
 // Formats with at least as many bits that the same card runs, to compare with a run's own; empty if that has sixteen.
 std::vector<Precision> wider_formats(const Precision& precision, bool has_experts, const Gpu& gpu, EngineKind engine);
 
-// Says if a wider format is forecast to be faster, and names the fastest; empty if the narrow one pays off.
+// Says if a wider format is forecast to be faster, and names the fastest, with what the engine has to be told for it;
+// empty if the narrow one pays off.
 struct TimedFormat {
   Precision precision;
   Seconds time;
+  std::vector<std::string> flags = {};  // path_flags()
 };
 std::string slower_than_wider(const TimedFormat& own, const std::vector<TimedFormat>& wider);
 

@@ -126,20 +126,16 @@ namespace {
 
 bool is_left_out(Role role, bool experts, const WideProducts& wide) {
   if (experts) return wide.experts;
+  switch (mixer_product(role)) {
+    case MixerProduct::in:
+    case MixerProduct::beside: return wide.mixer_in;
+    case MixerProduct::up: return wide.mixer_up;
+    case MixerProduct::out: return wide.mixer_out;
+    case MixerProduct::index:
+    case MixerProduct::cross:
+    case MixerProduct::none: break;
+  }
   switch (role) {
-    case Role::attention_qkv:
-    case Role::attention_query:
-    case Role::attention_key:
-    case Role::attention_value:
-    case Role::attention_gate:
-    case Role::latent_down:
-    case Role::scan_in:
-    case Role::scan_gates:
-    case Role::scan_bottleneck:
-    case Role::scan_spread: return wide.mixer_in;
-    case Role::latent_up: return wide.mixer_up;
-    case Role::attention_out:
-    case Role::scan_out: return wide.mixer_out;
     case Role::mlp_gate:
     case Role::mlp_up: return wide.gate_up;
     case Role::mlp_down: return wide.down;
@@ -151,33 +147,16 @@ bool is_left_out(Role role, bool experts, const WideProducts& wide) {
 }  // namespace
 
 const Format& product_format(const Operator& op, const Precision& p, const WideProducts& unquantised) {
-  if (p.as_checkpoint && is_left_out(op.role, op.shape.is<Moe>() || is_expert(op.role), unquantised))
-    return p.activation;
-  if (op.shape.is<Moe>() || is_expert(op.role)) return p.experts;
+  const bool experts = op.shape.is<Moe>() || is_expert(op.role);
+  if (p.as_checkpoint && is_left_out(op.role, experts, unquantised)) return p.activation;
+  if (experts) return p.experts;
   if (class_of(op) == OpClass::head) return op.role == Role::lm_head ? p.head : p.activation;
+  if (mixer_product(op.role) != MixerProduct::none) return p.projections;
   switch (op.role) {
     case Role::router:
     case Role::shared_gate:
     case Role::adapter: return p.activation;
     case Role::shared_expert: return p.shared;
-    case Role::attention_qkv:
-    case Role::attention_query:
-    case Role::attention_key:
-    case Role::attention_value:
-    case Role::attention_gate:
-    case Role::attention_out:
-    case Role::latent_down:
-    case Role::latent_up:
-    case Role::indexer:
-    case Role::cross_query:
-    case Role::cross_key:
-    case Role::cross_value:
-    case Role::cross_out:
-    case Role::scan_in:
-    case Role::scan_gates:
-    case Role::scan_bottleneck:
-    case Role::scan_spread:
-    case Role::scan_out: return p.projections;
     default: return p.linear;
   }
 }

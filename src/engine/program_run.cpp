@@ -91,10 +91,6 @@ LibraryMemory libraries_of(const ProgramFile& file, const RecordedProgram& made,
   return memory;
 }
 
-}  // namespace
-
-namespace {
-
 // Identical calls in a phase are one use.
 void add_eager_uses(RecordedProgram& made, const ProgramFile& file, const ProgramCard& card) {
   std::map<std::pair<int, int>, int> places;  // operator and phase -> use

@@ -48,10 +48,6 @@ Section optimizer_section(const Graph& forward, const Run& run, Count shards) {
   return section;
 }
 
-}  // namespace
-
-namespace {
-
 // Losses that balance experts keep the tokens of a training step even; in inference, models trained this way meet texts
 // that are not balanced.
 Status route(Program& program, const EngineOptions& engine, bool train) {

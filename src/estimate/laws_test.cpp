@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -259,6 +260,48 @@ TEST(Laws, WorkAndGpusBreakThemOnlyWhereListed) {
     std::ofstream(path) << as_text(found());
     ADD_FAILURE() << "the list as it would be: " << path;
   }
+}
+
+// The same models, had nobody measured one card.
+Weights without(const Weights& weights, const Gpu& card) {
+  Weights blind = weights;
+  for (FamilyModel& model : blind.models) {
+    model.seen.erase(card.name), model.cards.erase(card.name);
+    const bool siblings = std::any_of(model.seen.begin(), model.seen.end(), [&](const auto& seen) {
+      const Gpu* other = built_in_gpu(seen.first);
+      return other && architecture_key(*other) == architecture_key(card);
+    });
+    if (!siblings) model.siblings.erase(architecture_key(card));
+  }
+  return blind;
+}
+
+TEST(Laws, ACardThatWasNotSeenIsNeverSurer) {
+  Count compared = 0, surer = 0;
+  for (const std::string_view name : {"A100-SXM-80GB", "L40S", "H100-SXM", "B200", "V100-SXM"}) {
+    const Weights blind = without(shipped_weights(), *find_gpu(name));
+    for (const std::string_view engine : {"", "vllm", "pytorch"})
+      for (const Case& c : every_case()) {
+        if (c.card.name != name) continue;
+        const FamilyModel* model = shipped_weights().find(c.kernel, c.card.gpu);
+        if (!model || !model->seen.contains(c.card.name)) continue;
+        Context context = c.context;
+        context.engine = Launcher::named(engine);
+        const auto seen = price(c.kernel, c.card.gpu, context, Method::tilecast, &shipped_weights());
+        const auto unseen = price(c.kernel, c.card.gpu, context, Method::tilecast, &blind);
+        ASSERT_TRUE(seen && unseen);
+        SCOPED_TRACE(fmt::format("{} {} {} {}", c.family.info.name, name, engine, c.text()));
+        const Width of_seen = width_of(seen->estimate.interval, seen->estimate.latency);
+        const Width of_unseen = width_of(unseen->estimate.interval, unseen->estimate.latency);
+        constexpr double kRounding = 1e-6;
+        EXPECT_GE(of_unseen.up, of_seen.up - kRounding);
+        const bool at_bound = unseen->estimate.interval.low <= unseen->estimate.assumed_bound * (1 + kRounding);
+        EXPECT_TRUE(at_bound || of_unseen.down >= of_seen.down - kRounding) << of_unseen.down << " " << of_seen.down;
+        ++compared, surer += of_seen.down + of_seen.up < 0.9 * (of_unseen.down + of_unseen.up);
+      }
+  }
+  EXPECT_GT(compared * static_cast<Count>(kStep), 2000);
+  EXPECT_GT(surer, compared / 2) << "and what was seen is surer as a rule";
 }
 
 // How many kinds a family has, and its worst, for each law.

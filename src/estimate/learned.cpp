@@ -75,10 +75,6 @@ Seconds time_at(const LearnedInput& input, Seconds base, float log) {
   return std::max(std::max(base * std::exp(log), input.move->bound) * input.move->factor, input.bound);
 }
 
-}  // namespace
-
-namespace {
-
 // What the forests were grown on: the kernel alone, if its host is added at the end.
 const LearnedInput& alone(const LearnedInput& input, const Standing& standing) {
   return standing.hosts && input.in_graph ? *input.in_graph : input;
@@ -122,9 +118,13 @@ Width ends_of(const Spread& spread, std::span<const float> features) {
           std::max(0.0, static_cast<double>(spread.high.predict(features)))};
 }
 
-const Spread& spread_for(const FamilyModel& model, const Standing& standing) {
-  if (standing.known() && !standing.guessed && !standing.domain) return model.seen_spread;
-  return standing.has_sibling() && !standing.guessed ? model.sibling_spread : model.unseen_spread;
+// What the model's rows leave over of a kernel. Of a card that was measured never more than of the same card had nobody
+// measured it: what was seen of it makes nothing less sure.
+Width own_width(const FamilyModel& model, const Standing& standing, std::span<const float> features) {
+  if (standing.guessed) return ends_of(model.unseen_spread, features);
+  const Width unseen = ends_of(standing.has_sibling() ? model.sibling_spread : model.unseen_spread, features);
+  if (!standing.known() || standing.domain) return unseen;
+  return narrower(ends_of(model.seen_spread, features), unseen);
 }
 
 }  // namespace
@@ -139,17 +139,18 @@ LearnedTime learned_time(const FamilyModel& model, const LearnedInput& given, co
     const LearnedTime alike = with_host({time, time, time, time}, given, standing);
     return standing.calibration ? calibrated(alike, input, standing) : alike;
   }
-  const auto time = [&](float log) { return time_at(input, p.base, log); };
   LearnedTime t;
-  t.median = time(median);
-  t.own = ends_of(spread_for(model, standing), p.features.row());
-  const MainLoop loop = loop_of(standing.key.substr(0, standing.key.find('/')));
-  t.shared = shared_width(loop, standing.doubt, standing.kernel_known);
-  const Width whole = kernel_width(t.own, loop, standing.doubt, standing.kernel_known);
-  const float doubt = doubt_of(input) + static_cast<float>(kOutsideWidth) * (1 - trust);
-  t.low = time(median - static_cast<float>(whole.down) - doubt);
-  t.high = time(median + static_cast<float>(whole.up) + doubt);
-  t.ceiling = std::min(time(carried(model.ceiling.predict(p.features.row()), p.tuned, standing.share)), t.median);
+  t.median = time_at(input, p.base, median);
+  t.own = own_width(model, standing, p.features.row());
+  const Footing footing = standing.footing();
+  t.shared = shared_width(footing.loop, footing.doubt, footing.kernel_known);
+  const Width whole = kernel_width(t.own, footing);
+  // About the forecast, also where that is the bound.
+  const double doubt = doubt_of(input) + kOutsideWidth * (1 - static_cast<double>(trust));
+  t.low = std::max(t.median * std::exp(-whole.down - doubt), input.bound);
+  t.high = t.median * std::exp(whole.up + doubt);
+  const float ceiling = carried(model.ceiling.predict(p.features.row()), p.tuned, standing.share);
+  t.ceiling = std::min(time_at(input, p.base, ceiling), t.median);
   t = with_host(t, given, standing);
   return standing.calibration ? calibrated(t, input, standing) : t;
 }
@@ -238,7 +239,7 @@ Estimate corrected(const Estimate& analytic, const FamilyModel& model, const Ker
                    const Gpu& gpu, const Context& context, bool guessed, Wanted wanted) {
   Standing standing = standing_of(model, context, gpu);
   standing.guessed = guessed;
-  if (guessed) standing.kernel_known = false;
+  if (guessed) standing.kernel_known = standing.kernel_known_somewhere = false;
   if (guessed && standing.seen == Seen::yes) standing.seen = Seen::no;  // the card was, this kernel never
   const LearnedTime t = learned_time(model, learned_input(kernel, plan, analytic, gpu, context), standing, wanted);
   Estimate e = with_time(analytic, t, standing.seen);

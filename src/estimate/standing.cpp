@@ -91,13 +91,16 @@ const NamedSource* likeliest(const FamilyModel& model, const Context& context, c
 }
 
 // A GPU with the same architecture and the same way of feeding its tensor pipe provides most of what can be learned.
+bool sibling_seen(const FamilyModel& model, const Gpu& gpu) {
+  return std::any_of(built_in_gpus().begin(), built_in_gpus().end(), [&](const Gpu& other) {
+    return other.architecture == gpu.architecture && other.tensor_generation() == gpu.tensor_generation() &&
+           other.name != gpu.name && model.seen.contains(other.name);
+  });
+}
+
 Seen seen_by(const FamilyModel& model, const Gpu& gpu) {
   if (model.seen.contains(gpu.name)) return Seen::yes;
-  for (const Gpu& other : built_in_gpus())
-    if (model.seen.contains(other.name) && other.architecture == gpu.architecture &&
-        other.tensor_generation() == gpu.tensor_generation())
-      return Seen::sibling;
-  return Seen::no;
+  return sibling_seen(model, gpu) ? Seen::sibling : Seen::no;
 }
 
 // The share of what was learned that holds on an unseen card.
@@ -233,6 +236,9 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   if (hosted && launched_by_host(context) && !model.hosts.empty())
     standing.hosts = &model.hosts, standing.host_card = card.name, standing.host_vendor = names.vendor;
   standing.kernel_known = kernel != nullptr;
+  standing.kernel_known_somewhere = kernel || find(model, names.kernel_anywhere);
+  standing.of_pytorch = context.engine.of_pytorch();
+  standing.sibling_seen = sibling_seen(model, card);
   if (standing.doubt != Doubt::vendor)
     standing.doubt = standing.seen == Seen::no        ? Doubt::architecture
                      : standing.seen == Seen::sibling ? Doubt::card
@@ -255,6 +261,10 @@ Standing standing_of(const FamilyModel& model, const Context& context, const Gpu
   }
   if (seen == model.seen.end()) standing.share = carried_share(model, card, names.vendor);
   return standing;
+}
+
+Footing Standing::footing() const {
+  return {loop_of(key.substr(0, key.find('/'))), doubt, kernel_known_somewhere, of_pytorch};
 }
 
 Domain domain_of(const Forest& forest, std::string_view family) {

@@ -93,11 +93,15 @@ struct Standing {
   Seen seen = Seen::no;
   bool guessed = false;  // the kernel source stands in for an unknown name: as uncertain as an unseen card
   Doubt doubt = Doubt::architecture;
-  bool kernel_known = false;  // this kernel, or the one standing in for it, was trained on
+  // This kernel, or the one standing in for it, was trained on: on this tensor generation, and on any.
+  bool kernel_known = false, kernel_known_somewhere = false;
+  bool of_pytorch = false;
+  bool sibling_seen = false;  // a card of its architecture other than itself
   // The card was trained on, so its own forest may be used.
   bool known() const { return card_index >= 0; }
-  // The card was not measured, but a card of its architecture was, with this kernel.
-  bool has_sibling() const { return card_index == kSiblingSeen && kernel_known; }
+  // Another card of its architecture was measured, with this kernel.
+  bool has_sibling() const { return sibling_seen && kernel_known; }
+  Footing footing() const;
   const Forest* forest = nullptr;  // the model's forest for this card
   float share = 1;                 // share of what was learned that holds on it; less than 1 only on unseen cards
   // The range of that forest, if it is the card's own and has seen few rows: too few to apply to other sizes, or to

@@ -57,14 +57,9 @@ Width unknown_kernel_width(MainLoop loop) { return of(kKernelWidth, loop); }
 
 namespace {
 
-// The width for a card and a kernel that the model's rows do not cover, measured in the same way.
-Width stranger_width(MainLoop loop, Doubt doubt, const Width& nearest, bool kernel_known) {
-  Width width = nearest;
-  if (doubt >= Doubt::card) width = wider(width, of(kCardWidth, loop));
-  if (doubt >= Doubt::architecture) width = wider(width, of(kArchitectureWidth, loop));
-  if (!kernel_known) width = joined(width, unknown_kernel_width(loop));
-  if (doubt == Doubt::vendor) width.down += kStrangerSpread, width.up += kStrangerSpread;
-  return width;
+Width of_unknown(const Width& known, MainLoop loop, Doubt doubt, bool kernel_known) {
+  const Width width = kernel_known ? known : joined(known, unknown_kernel_width(loop));
+  return doubt == Doubt::vendor ? joined(width, {kStrangerSpread, kStrangerSpread}) : width;
 }
 
 }  // namespace
@@ -78,17 +73,24 @@ Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known) {
       for (std::size_t d = 0; d < all[l].size(); ++d)
         for (const bool known : {false, true}) {
           const auto of_loop = static_cast<MainLoop>(l);
-          const Width nearest = wider(of(kProtocolWidth, of_loop), kNoise);
-          all[l][d][known ? 1 : 0] = stranger_width(of_loop, static_cast<Doubt>(d), nearest, known);
+          const auto doubt = static_cast<Doubt>(d);
+          Width width = wider(of(kProtocolWidth, of_loop), kNoise);
+          if (doubt >= Doubt::card) width = wider(width, of(kCardWidth, of_loop));
+          if (doubt >= Doubt::architecture) width = wider(width, of(kArchitectureWidth, of_loop));
+          all[l][d][known ? 1 : 0] = of_unknown(width, of_loop, doubt, known);
         }
     return all;
   }();
   return answers[static_cast<std::size_t>(loop)][static_cast<std::size_t>(doubt)][kernel_known ? 1 : 0];
 }
 
-Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known) {
-  const Width nearest = doubt == Doubt::protocol && kernel_known ? of(kProtocolWidth, loop) : Width{};
-  return wider(joined(own, stranger_width(loop, doubt, nearest, kernel_known)), kNoise);
+Width kernel_width(const Width& own, const Footing& on) {
+  Width width = wider(own, kNoise);
+  if (on.of_pytorch && on.kernel_known) {
+    const Width scale = of(kProtocolScale, on.loop);
+    width = {width.down * scale.down, width.up * scale.up};
+  }
+  return of_unknown(width, on.loop, on.doubt, on.kernel_known);
 }
 
 }  // namespace tilecast

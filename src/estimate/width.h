@@ -42,12 +42,21 @@ inline constexpr std::array<std::string_view, 3> kLoopNames = {"products", "atte
 constexpr std::string_view name_of(MainLoop loop) { return kLoopNames[static_cast<std::size_t>(loop)]; }
 MainLoop loop_of(std::string_view family);  // "gemm"
 
+// What a forecast of a single kernel stands on.
+struct Footing {
+  MainLoop loop = MainLoop::product;
+  Doubt doubt = Doubt::none;
+  bool kernel_known = true;  // rows of this engine's kernel, on any generation of the vendor, were among the model's
+  bool of_pytorch = false;   // timed by many, everyone in their own way
+};
+
 // For sums: the width that all kernels of a family share on a card, never less than that of a closer level, nor than
-// measurement noise. `kernel_known`: rows of this engine's kernel were among the model's.
+// measurement noise.
 Width shared_width(MainLoop loop, Doubt doubt, bool kernel_known);
-// Of a single kernel's interval, `own` being what its model's rows leave over, noise included. A known kernel of an
-// engine is described as its rows were measured; a sum over a program's kernels is measured differently.
-Width kernel_width(const Width& own, MainLoop loop, Doubt doubt, bool kernel_known);
+// Of a single kernel's interval, `own` being what its model's rows leave over, noise included: for a card that was not
+// measured, what trainings without a card left over of it, so that nothing is added for the card. Added is what no
+// training without a card shows: PyTorch's kernels timed by somebody else, a kernel that nobody timed, a vendor.
+Width kernel_width(const Width& own, const Footing& on);
 // The extra width for an unknown kernel or engine alone, to be added to the rest.
 Width unknown_kernel_width(MainLoop loop);
 

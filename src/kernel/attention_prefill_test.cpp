@@ -109,20 +109,26 @@ TEST(AttentionPrefill, Fa3CausalByHand) {
 }
 
 // vLLM stores keys and values in its cache first: 2 x 1024 tokens x 8 heads x 256 elements, three passes of two bytes.
+// TensorRT-LLM moves them twice, and queries of 32 heads three times, on data-centre Blackwell five.
 TEST(AttentionPrefill, EnginesStoreTheirKeys) {
   Context context;
   context.engine = Launcher::vllm, context.kernel_source = KernelSource::vllm_flash_attn_fa3;
-  const auto moved = [&](const AttentionPrefill& s) {
+  const auto moved = [&](const AttentionPrefill& s, const char* gpu = "H100-SXM") {
     double sum = 0;
-    const Plan planned = *plan(s, *format_from("bf16"), *find_gpu("H100-SXM"), context);
+    const Plan planned = *plan(s, *format_from("bf16"), *find_gpu(gpu), context);
     for (const Launch& l : planned.launches)
       if (l.name == "attention_copy") sum += in_bytes(l.total().l2_load + l.total().l2_store);
     return sum;
   };
   AttentionPrefill s = shape_of(2, 1024, 32, 8);
   EXPECT_EQ(moved(s), 3.0 * 2 * 1024 * 8 * 256 * 2);
+  const AttentionPrefill prompts = s;
   s.mask = AttentionMask::full;  // an encoder has no cache
   EXPECT_EQ(moved(s), 0);
+  context.engine = Launcher::trtllm, context.kernel_source = KernelSource::torch_flow;
+  const double queries = 2.0 * 2 * 1024 * 32 * 128, keys = 2.0 * 2 * 1024 * 8 * 256;
+  EXPECT_EQ(moved(prompts, "L40S"), 3 * queries + 2 * keys);
+  EXPECT_EQ(moved(prompts, "B200"), 5 * queries + 2 * keys);
 }
 
 // FlashInfer packs the 8 heads of a group: 16 queries are 128 rows, one tile for each of 64 requests and 4 key heads.

@@ -29,6 +29,18 @@ Stream row_stream(const CrossEntropy& s, std::string_view name, double element) 
   return stream;
 }
 
+// Each row's log-probability or gradient at its target.
+Stream target_stream(const CrossEntropy& s, std::string_view name, double slots) {
+  Stream stream;
+  stream.name = name;
+  stream.character = Character::gather;
+  stream.cta = {kLossThreads, 32, bytes(0)};
+  stream.elements = static_cast<double>(s.rows);
+  stream.slots = slots;
+  stream.steps = static_cast<double>(ceil_div(s.rows, kLossThreads));
+  return stream;
+}
+
 Plan forward(const CrossEntropy& s, double element, const Gpu& gpu) {
   const double rows = static_cast<double>(s.rows), n = rows * static_cast<double>(s.cols) * element;
   Stream softmax = row_stream(s, "log_softmax", element);
@@ -39,14 +51,7 @@ Plan forward(const CrossEntropy& s, double element, const Gpu& gpu) {
   const bool in_shared = row_bytes < in_bytes(gpu.shared_memory.per_cta);
   softmax.passes = in_shared ? 1 : kRowPasses;
   if (in_shared) softmax.cta.shared_memory = bytes(row_bytes);
-
-  Stream loss;
-  loss.name = "nll_loss";
-  loss.character = Character::gather;
-  loss.cta = {kLossThreads, 32, bytes(0)};
-  loss.elements = rows;
-  loss.slots = 2;
-  loss.steps = static_cast<double>(ceil_div(s.rows, kLossThreads));
+  const Stream loss = target_stream(s, "nll_loss", 2);
   // A fused loss keeps no log-probabilities, so they are scratch.
   return Plan{{streaming_launch(softmax, {reads("logits", n), scratch("log_probabilities", n)}),
                streaming_launch(loss, {rereads("log_probabilities", rows * element),
@@ -56,13 +61,7 @@ Plan forward(const CrossEntropy& s, double element, const Gpu& gpu) {
 Plan backward(const CrossEntropy& s, double element, const Gpu& gpu) {
   const double rows = static_cast<double>(s.rows), elements = rows * static_cast<double>(s.cols);
   const double n = elements * element;
-  Stream scatter;
-  scatter.name = "nll_loss_backward";
-  scatter.character = Character::gather;
-  scatter.cta = {kLossThreads, 32, bytes(0)};
-  scatter.elements = rows;
-  scatter.slots = 1;
-  scatter.steps = static_cast<double>(ceil_div(s.rows, kLossThreads));
+  const Stream scatter = target_stream(s, "nll_loss_backward", 1);
   Stream softmax = row_stream(s, "log_softmax_backward", element);
   softmax.slots = 3;  // add up; multiply, subtract
   softmax.xu = 1;

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "constants/attention.h"
 #include "kernel/checks.h"
 #include "kernel/pipeline.h"
 #include "kernel/triton_attention.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Everything that stays the same while tiles are laid out.
@@ -21,7 +25,7 @@ struct Layout {
   bool joins_itself = false;  // the last CTA of a tile joins the partial results
   PipelineLatency latency{};  // the card's own
   Helpers helpers{};
-  bool triton = false;  // kernel/triton_attention.h
+  bool triton = false, unified = false;  // kernel/triton_attention.h: SGLang's kernels, vLLM's
   Count rows_per_query() const { return tile.packed ? problem.heads.group() : 1; }
   Count head_tiles() const { return tile.packed ? problem.heads.key : problem.heads.query; }
 };
@@ -161,8 +165,15 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   if (question.algorithm == AttentionAlgorithm::fa2 && own_flashinfer(context)) {
     layout.tile = flashinfer_tile(question, gpu);
     layout.splits = flashinfer_splits(all_tiles(layout), kv, gpu);
+  } else if (layout.unified) {
+    layout.tile = unified_tile(question, gpu);
+    return;
   } else if (layout.triton) {
     layout.tile = triton_tile(question, layout.problem.stores_keys, gpu);
+  } else if (question.algorithm == AttentionAlgorithm::fa2 && context.kernel_source == KernelSource::flash_attention) {
+    layout.tile = fa3_mma_tile(question, gpu);
+    layout.splits = fa3_splits(all_tiles(layout), ceil_div(kv, layout.tile.n), gpu);
+    layout.helpers.start_clocks = kFa3MmaStartClocks;
   } else {
     choose_flash(layout, question, kv, gpu);
   }
@@ -173,12 +184,13 @@ void choose_prefill(Layout& layout, const TileQuestion& question, Count kv, cons
   const double products = rate > 0 ? 2 * scores * dims / rate : 0;
   const LoopQuestion loop{question.algorithm, false, question.window,
                           std::max(question.heads.qk_dim, question.heads.v_dim), std::max(tile.qk_dim, tile.v_dim)};
-  const auto known = tensor ? loop_waits(loop, all_tiles(layout), gpu) : std::nullopt;
+  const auto known = tensor && !layout.triton ? loop_waits(loop, all_tiles(layout), gpu) : std::nullopt;
   const PrefillWaits waits = known ? *known : prefill_waits(question.algorithm, context, gpu);
   tile.serial = known.has_value();
   tile.task_clocks = waits.task_clocks;
   tile.block_clocks = layout.latency.step_clocks + waits.products * products + waits.score_clocks * scores;
-  if (!layout.triton) return;
+  // The rest is known of mma.sync alone.
+  if (!layout.triton || gpu.tensor_generation() != TensorGeneration::mma) return;
   tile.block_clocks = layout.latency.step_clocks + waits.products * products * triton_warp_share(tile, gpu);
   const double element = triton_element_clocks(tile, question.heads, gpu);
   tile.task_clocks += element * tile.m * dims;
@@ -351,6 +363,9 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   if (*algorithm == AttentionAlgorithm::ck && context.kernel_source.says(KernelSource::Word::triton))
     algorithm = AttentionAlgorithm::fa2;
 
+  // Blocks of 16 rows are too few for wgmma and tcgen05.
+  if (!p.decode && is_unified_attention(context, gpu)) algorithm = AttentionAlgorithm::fa2;
+
   const auto math = p.decode ? decode_math(format, p.cache, gpu)
                              : attention_math(wider ? *format_from("bf16") : format, *algorithm, gpu);
   if (!math) return math.error();
@@ -368,6 +383,7 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   Layout layout{p, {}, 1, *element, *math, false, {}, {}};
   layout.latency = pipeline_latency(gpu);
   layout.triton = !p.decode && is_triton_attention(context, gpu);
+  layout.unified = !p.decode && is_unified_attention(context, gpu);
   if (p.decode) choose_decoder(layout, question, longest_kv(p), context, gpu);
   else choose_prefill(layout, question, longest_kv(p), context, gpu);
 

@@ -255,6 +255,24 @@ FlashTile fa2_split_tile(const TileQuestion& q, const Gpu& gpu) {
   return tile;
 }
 
+// hopper/tile_size.h, tile_size_fwd_sm8x at 16 bits, keys not split. Engines pass lengths of their own for every
+// request, and such calls always pack (hopper/heuristics.h, should_pack_gqa).
+FlashTile fa3_mma_tile(const TileQuestion& q, const Gpu& gpu) {
+  FlashTile tile = base_tile(q);
+  const int dim = std::max(tile.qk_dim, tile.v_dim);
+  const bool small = small_shared_ampere(gpu);
+  int keys = q.window ? 64 : small ? 64 : 96;
+  if (dim <= 64) keys = q.window ? 96 : 112;
+  else if (dim <= 96) keys = q.window ? 48 : 64;
+  else if (dim <= 128) keys = small ? (q.window ? 96 : 128) : q.window ? 48 : 64;
+  else if (dim <= 192) keys = q.window ? 64 : 96;
+  set_warps(tile, 128, keys, dim <= 96 || (dim <= 128 && !small) ? 4 : 8);
+  tile.packed = q.heads.group() > 1;
+  tile.known = false;
+  fit_shared(tile, q.bytes.q, q.bytes.kv, gpu);
+  return tile;
+}
+
 FlashTile flashinfer_tile(const TileQuestion& q, const Gpu& gpu) {
   FlashTile tile = base_tile(q);
   const int dim = std::max(tile.qk_dim, tile.v_dim);

@@ -50,6 +50,9 @@ FlashTile forward_tile(const TileQuestion& question, const Gpu& gpu);
 // FlashAttention 2 uses another kernel if keys are split over CTAs or the cache is paged.
 FlashTile fa2_split_tile(const TileQuestion& question, const Gpu& gpu);
 
+// FlashAttention 3 as built for Ampere and Ada: tiles on mma.sync, heads of a group packed into rows.
+FlashTile fa3_mma_tile(const TileQuestion& question, const Gpu& gpu);
+
 // FlashInfer's kernels for prefill before Hopper: a group's heads are always rows of one tile.
 FlashTile flashinfer_tile(const TileQuestion& question, const Gpu& gpu);
 

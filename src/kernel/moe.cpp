@@ -155,13 +155,19 @@ Launch combine_launch(const Rank& r) {
 // - A CTA finds its expert, its rows and its descriptors before the first step, and tasks follow each other without
 //   overlap: 5,000 to 6,000 clocks each, as on A100, where plain products cost that too (H200 and GB200 with experts of
 //   a few dozen columns, whose second product has one step per task).
-double latency_steps(double steps, const GemmChoice& choice, const Gpu& gpu) {
+// Triton's kernels wait about as long for a step of 32 elements as for one of 64 or 128, on every generation: rows are
+// gathered, and no step starts before the last one's addresses are known.
+double latency_steps(double steps, const GroupedProblem& problem, const GemmChoice& choice, bool triton,
+                     const Gpu& gpu) {
   constexpr int kWgmmaRows = 64;
+  const double step_clocks = pipeline_latency(gpu).step_clocks;
+  if (triton && gpu.vendor == Vendor::nvidia && choice.tile_k > 0)
+    steps = std::max(steps, real(ceil_div(problem.k, choice.tile_k)) * kTritonExpertStepClocks / step_clocks);
   const TensorGeneration generation = gpu.tensor_generation();
   if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return steps;
   const double stretch = generation == TensorGeneration::wgmma ? gpu.tuned(kMmaSyncSteps) : gpu.tuned(kGroupedSteps);
-  return steps * (std::min(choice.tile.m, choice.tile.n) < kWgmmaRows ? stretch : 1) +
-         gpu.tuned(kExpertTaskClocks) / pipeline_latency(gpu).step_clocks;
+  const bool stretched = !triton && std::min(choice.tile.m, choice.tile.n) < kWgmmaRows;
+  return steps * (stretched ? stretch : 1) + gpu.tuned(kExpertTaskClocks) / step_clocks;
 }
 
 // Time of tensor work relative to the full rate. Triton multiplies blocks of fewer than 64 rows with mma.sync, which
@@ -219,7 +225,7 @@ Launch product_launch(const Rank& r, const Gpu& gpu, const Context& context, boo
   const PieceCost pieces = r.triton ? piece_cost(choice, r.format, gpu) : PieceCost{};
   Launch launch = grouped_launch(problem, r.format, r.math, choice);
   for (TaskGroup& group : launch.tasks) {
-    group.steps = latency_steps(group.steps, choice, gpu);
+    group.steps = latency_steps(group.steps, problem, choice, r.triton, gpu);
     group.each.l2_load = group.each.l2_load * pieces.l2;
     group.each.tensor *= slower;
   }

@@ -9,6 +9,7 @@
 #include "gpu/registry.h"
 #include "kernel/kernel.h"
 #include "kernel/moe_loads.h"
+#include "kernel/pipeline.h"
 
 namespace tilecast {
 namespace {
@@ -168,6 +169,25 @@ TEST(Moe, HalfLinesCostMoreOfL2AndDram) {
   EXPECT_DOUBLE_EQ(in_bytes(half.total().l2_load), 1.7 * (10 * 64 * 2 + 4 * 64 * 64 * 2));
   EXPECT_DOUBLE_EQ(operand_named(half, "w13").passes, 1.5);
   EXPECT_DOUBLE_EQ(operand_named(first_product(shape, "A100-SXM-80GB", "vllm"), "w13").passes, 1);
+}
+
+// 2,048 elements are 64 steps of 32, or 32 of 64: the former wait twice as long. Of grouped products the depth of a
+// step says nothing.
+TEST(Moe, TritonWaitsForEveryStepHoweverShallow) {
+  Moe shape = moe(4, 4, 2);
+  shape.hidden = 2048;
+  shape.style = MoeStyle::triton;
+  const auto waits = [&](const char* gpu, Count tokens) {
+    shape.tokens = tokens;
+    const Gpu& card = *built_in_gpu(gpu);
+    const bool finds_expert = card.tensor_generation() != TensorGeneration::mma;
+    const double steps = first_product(shape, gpu, "sglang").tasks[0].steps * pipeline_latency(card).step_clocks;
+    return steps - (finds_expert ? 5000 : 0);
+  };
+  for (const char* gpu : {"A100-SXM-80GB", "H100-SXM", "B200"}) {
+    EXPECT_NEAR(waits(gpu, 5), 64 * 750, 1e-6) << gpu;
+    EXPECT_NEAR(waits(gpu, 4), 32 * 750, 1e-6) << gpu;
+  }
 }
 
 TEST(Moe, TritonWritesZerosForOtherRanks) {

@@ -1,6 +1,7 @@
-// Attention of prompts by SGLang's Triton kernels: extend_attention_fwd, which serves prompts after a cached prefix,
-// and context_attention_fwd, which encoders run (python/sglang/srt/layers/attention/triton_ops). Blocks depend on
-// compute capability, heads are padded to a power of two, and the grid walks batch and heads before rows.
+// Attention of prompts by Triton's kernels. SGLang's are extend_attention_fwd, which serves prompts after a cached
+// prefix, and context_attention_fwd, which encoders run (python/sglang/srt/layers/attention/triton_ops). Blocks depend
+// on compute capability, heads are padded to a power of two, and the grid walks batch and heads before rows. vLLM's is
+// kernel_unified_attention_2d (vllm/attention/ops/triton_unified_attention.py): 16 rows of a group's heads a CTA.
 #pragma once
 
 #include "kernel/context.h"
@@ -8,11 +9,15 @@
 
 namespace tilecast {
 
-// Whether these kernels run, on a card whose tensor pipe they feed by mma.sync.
+// Whether SGLang's kernels run.
 bool is_triton_attention(const Context& context, const Gpu& gpu);
+// Whether vLLM's do.
+bool is_unified_attention(const Context& context, const Gpu& gpu);
 
 // Their blocks and warps. `served`: behind a cache of keys.
 FlashTile triton_tile(const TileQuestion& question, bool served, const Gpu& gpu);
+
+FlashTile unified_tile(const TileQuestion& question, const Gpu& gpu);
 
 // Share of the waits that a CTA of four warps has: eight take turns on the SM's four tensor pipes by themselves.
 double triton_warp_share(const FlashTile& tile, const Gpu& gpu);

@@ -25,8 +25,7 @@ struct Outcome {
   Count ctas = 0;
   int tile_m = 0, tile_n = 0, split = 1;
   bool failed = false;  // no plan: the GPU lacks the format, say
-  Doubt doubt = Doubt::architecture;
-  bool kernel_known = false;
+  Footing footing = {.doubt = Doubt::architecture, .kernel_known = false};
   bool seen = false;  // by a model that was trained on rows of this GPU
 };
 // An estimate as an outcome.

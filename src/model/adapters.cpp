@@ -6,24 +6,18 @@
 namespace tilecast {
 namespace {
 
+// Which products of a mixer libraries of adapters target; a scan's gates and an indexer stay as they are.
 bool is_projection(Role role) {
-  switch (role) {
-    case Role::attention_qkv:
-    case Role::attention_query:
-    case Role::attention_key:
-    case Role::attention_value:
-    case Role::attention_gate:
-    case Role::attention_out:
-    case Role::latent_down:
-    case Role::latent_up:
-    case Role::cross_query:
-    case Role::cross_key:
-    case Role::cross_value:
-    case Role::cross_out:
-    case Role::scan_in:
-    case Role::scan_out: return true;
-    default: return false;
+  switch (mixer_product(role)) {
+    case MixerProduct::in:
+    case MixerProduct::up:
+    case MixerProduct::cross:
+    case MixerProduct::out: return true;
+    case MixerProduct::none:
+    case MixerProduct::beside:
+    case MixerProduct::index: return false;
   }
+  return false;
 }
 
 // Writes one section; products of one input come next to each other, before their adapters, so that engines can merge

@@ -56,29 +56,26 @@ StackSpec read_t5_stack(ConfigReader& read, Traits traits, bool decoder) {
   return stack_of(sizes, layers);
 }
 
-// T5's encoder alone, as image generators use it.
-ModelSpec read_t5_encoder(ConfigReader& read, const ModelFamily& family, HeadKind head) {
+ModelSpec read_t5_stacks(ConfigReader& read, const ModelFamily& family, HeadKind head, bool decoder) {
   ModelSpec spec;
   Traits traits = family.traits;
   read_feed_forward(read, traits);
   spec.vocab = read.count(field::kVocab);
   read.call(field::kLayers, "num_layers");
   spec.encoder = read_t5_stack(read, traits, false);
+  if (decoder) {
+    if (read.has("num_decoder_layers")) read.call(field::kLayers, "num_decoder_layers");
+    spec.decoder = read_t5_stack(read, traits, true);
+  }
   read_head(read, traits, head, spec);
   return spec;
 }
-
 ModelSpec read_t5(ConfigReader& read, const ModelFamily& family, HeadKind head) {
-  ModelSpec spec;
-  Traits traits = family.traits;
-  read_feed_forward(read, traits);
-  spec.vocab = read.count(field::kVocab);
-  read.call(field::kLayers, "num_layers");
-  spec.encoder = read_t5_stack(read, traits, false);
-  if (read.has("num_decoder_layers")) read.call(field::kLayers, "num_decoder_layers");
-  spec.decoder = read_t5_stack(read, traits, true);
-  read_head(read, traits, head, spec);
-  return spec;
+  return read_t5_stacks(read, family, head, true);
+}
+// Its encoder alone, as image generators use it.
+ModelSpec read_t5_encoder(ConfigReader& read, const ModelFamily& family, HeadKind head) {
+  return read_t5_stacks(read, family, head, false);
 }
 
 // Files of BART and Whisper name the sizes of their two stacks separately.

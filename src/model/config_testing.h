@@ -1,8 +1,12 @@
 // For the tests of configurations only.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "model/config.h"
 
 namespace tilecast {
 
@@ -20,6 +24,21 @@ inline nlohmann::json small_config(const std::string& architecture,
                            {"torch_dtype", "bfloat16"}};
   config.merge_patch(changes);
   return config;
+}
+inline nlohmann::json llama(const nlohmann::json& changes = nlohmann::json::object()) {
+  return small_config("LlamaForCausalLM", changes);
+}
+
+// The model of a configuration that is accepted.
+inline ModelSpec spec(const nlohmann::json& config) {
+  auto read = spec_from_json(config.dump(), "config.json");
+  EXPECT_TRUE(read) << read.error().line();
+  return read ? *read : ModelSpec{};
+}
+// The line that one is refused with.
+inline std::string complaint(const nlohmann::json& config) {
+  const auto read = spec_from_json(config.dump(), "config.json");
+  return read ? "accepted" : read.error().line();
 }
 
 }  // namespace tilecast

@@ -132,10 +132,6 @@ bool converts(const std::vector<const ProgramLayout*>& inputs, const ProgramLayo
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 // Operands of several types: elements of half the width stand for what is read, the result is twice as wide.
 void add_mixed(const OperatorView& view, KernelList& list, double read, PointwiseOp op, const IteratorWalk& walk) {
   const ProgramLayout& out = *view.result();

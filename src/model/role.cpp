@@ -25,21 +25,45 @@ int block_of(Role role) {
     case Role::attention_value:
     case Role::attention_out:
     case Role::latent_down:
-    case Role::latent_up: return 0;
+    case Role::latent_up: return attention_block;
     case Role::cross_query:
     case Role::cross_key:
     case Role::cross_value:
-    case Role::cross_out: return 1;
-    case Role::indexer: return 2;
+    case Role::cross_out: return cross_attention_block;
+    case Role::indexer: return indexer_block;
     case Role::scan_in:
     case Role::scan_gates:
     case Role::scan_bottleneck:
     case Role::scan_spread:
-    case Role::scan_out: return 3;
+    case Role::scan_out: return scan_block;
     case Role::mlp_gate:
     case Role::mlp_up:
-    case Role::mlp_down: return 4;
+    case Role::mlp_down: return mlp_block;
     default: return kNoBlock;
+  }
+}
+
+MixerProduct mixer_product(Role role) {
+  switch (role) {
+    case Role::attention_qkv:
+    case Role::attention_query:
+    case Role::attention_key:
+    case Role::attention_value:
+    case Role::attention_gate:
+    case Role::latent_down:
+    case Role::scan_in: return MixerProduct::in;
+    case Role::scan_gates:
+    case Role::scan_bottleneck:
+    case Role::scan_spread: return MixerProduct::beside;
+    case Role::indexer: return MixerProduct::index;
+    case Role::latent_up: return MixerProduct::up;
+    case Role::cross_query:
+    case Role::cross_key:
+    case Role::cross_value:
+    case Role::cross_out: return MixerProduct::cross;
+    case Role::attention_out:
+    case Role::scan_out: return MixerProduct::out;
+    default: return MixerProduct::none;
   }
 }
 

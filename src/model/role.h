@@ -90,8 +90,22 @@ bool is_head(Role role);
 bool is_expert(Role role);
 
 // Products of one block that read the same input can run as one (queries, keys and values; gate and up).
+// Imported graphs have blocks without a name besides: theirs are only told apart.
 inline constexpr int kNoBlock = -1;
+enum Block : int { attention_block, cross_attention_block, indexer_block, scan_block, mlp_block };
 int block_of(Role role);
+
+// Products of the blocks that let tokens see each other, attention and scans, by what they do there.
+enum class MixerProduct : std::uint8_t {
+  none,    // another operator
+  in,      // from the stream
+  beside,  // small ones beside those: a scan's gates and decays
+  index,
+  up,  // from latent vectors to heads
+  cross,
+  out,  // to the stream
+};
+MixerProduct mixer_product(Role role);
 
 enum class SectionKind : std::uint8_t {
   other,

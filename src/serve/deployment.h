@@ -46,8 +46,9 @@ struct DeploymentOptions {
   Seconds cold_start = {};  // what a replica's first step takes longer: kernels compiled or loaded at first use
   Count most_captured = 0;  // vLLM's max_cudagraph_capture_size, SGLang's cuda_graph_max_bs
   KernelSource experts_kernel = {};  // whose experts' kernel, where a variable of the engine says
-  std::optional<Seconds> host_per_sequence = {}, host_receive = {};  // HostTimes' own, where a machine's are known:
-                                                                     // the way there then holds the way back too
+  bool eager = false;                // vLLM's enforce_eager: nothing is captured
+  // HostTimes' own, where a machine's are known: the way there then holds the way back too.
+  std::optional<Seconds> host_per_sequence = {}, host_receive = {}, host_per_prompt_token = {};
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;

@@ -50,19 +50,8 @@ const Gpu& card_of(const DeploymentOptions& o) { return o.spread ? o.spread->clu
 
 bool takes_adapter(const KernelCall& call) {
   if (!call.kernel.shape.is<Gemm>()) return false;
-  switch (call.role) {
-    case Role::attention_qkv:
-    case Role::attention_query:
-    case Role::attention_key:
-    case Role::attention_value:
-    case Role::attention_out:
-    case Role::latent_down:
-    case Role::latent_up:
-    case Role::mlp_gate:
-    case Role::mlp_up:
-    case Role::mlp_down: return true;
-    default: return false;
-  }
+  const int block = block_of(call.role);
+  return block == attention_block || block == mlp_block;
 }
 
 // The products that an adapter adds to a step: down to its rank beside every product, and up again (vLLM's

@@ -47,12 +47,16 @@ class Flags {
 };
 
 std::string share_of(double fraction) { return fmt::format("{:.3g}", fraction); }
-bool narrowed(const LaunchOptions& o) { return !o.quantised && o.dtype != "bf16" && o.dtype != "fp16"; }
+// Engines widen nothing, and quantise no quantised checkpoint again.
+bool other_format(const LaunchOptions& o) {
+  const bool wide = o.dtype == "bf16" || o.dtype == "fp16";
+  return o.quantisation.empty() ? !wide : o.dtype != o.quantisation;
+}
 // vLLM and SGLang make fp8 of wider weights as they load.
 bool quantises(const LaunchOptions& o) {
-  return narrowed(o) && o.dtype == "fp8" && o.engine != EngineKind::trtllm && !o.too_wide;
+  return other_format(o) && o.quantisation.empty() && o.dtype == "fp8" && o.engine != EngineKind::trtllm && !o.too_wide;
 }
-bool needs_checkpoint(const LaunchOptions& o) { return narrowed(o) && !quantises(o); }
+bool needs_checkpoint(const LaunchOptions& o) { return other_format(o) && !quantises(o); }
 std::string head_of(const ServerPlace& p) { return fmt::format("{{server:{}}}", p.index); }
 // Which of the server's nodes: a place where it stands for any of them.
 std::string rank_text(int rank, int times = 1) {
@@ -200,8 +204,10 @@ LaunchCommand sglang_command(const LaunchOptions& o, const ServerPlace& p, int r
   f.add_if(o.context_limit > 0, "--context-length", o.context_limit);
   f.add_if(!o.attention.empty(), "--attention-backend", o.attention);
   add_sglang_features(f, o.features);
+  // AMD's images for ROCm bring Mooncake (rocm.docs.amd.com, "SGLang distributed inference with Mooncake").
   if (o.role != ServerRole::whole)
-    f.add("--disaggregation-mode", name_of(o.role)).add("--disaggregation-transfer-backend", "nixl");
+    f.add("--disaggregation-mode", name_of(o.role))
+        .add("--disaggregation-transfer-backend", o.amd ? "mooncake" : "nixl");
   f.add_if(o.role == ServerRole::prefill, "--disaggregation-bootstrap-port", p.bootstrap_port);
   return {{}, f.take()};
 }
@@ -365,7 +371,8 @@ std::vector<std::string> launch_notes(const LaunchOptions& o) {
     // vllm-project/vllm pull requests 31914 and 32773 (of releases after 0.14.0), sgl-project/sglang 36733: weights are
     // narrowed once all of them lie on the GPU.
     const std::string why =
-        o.dtype == "fp8" && o.engine != EngineKind::trtllm
+        !o.quantisation.empty() ? fmt::format("{} is in {}, which engines serve as it is", o.model, o.quantisation)
+        : o.dtype == "fp8" && o.engine != EngineKind::trtllm
             ? fmt::format("{} quantises weights once all of them are on the GPUs, which have no room for them",
                           release_of(o.engine))
             : fmt::format("{} does not quantise to {} as it loads", release_of(o.engine), o.dtype);

@@ -45,9 +45,9 @@ struct LaunchOptions {
   std::string model;  // as the engine finds it: a path, or a name on Hugging Face
   EngineKind engine = EngineKind::vllm;
   std::string dtype, kv_dtype;
-  bool quantised = false;  // the checkpoint is in `dtype` already
-  bool too_wide = false;   // it is not, and its weights as they are do not fit the GPUs
-  std::string checkpoint;  // one that is, where somebody published it
+  std::string quantisation = {};  // the checkpoint's own; empty: it has sixteen bits
+  bool too_wide = false;          // it has, and its weights as they are do not fit the GPUs
+  std::string checkpoint;         // one in `dtype`, where somebody published it
   RankLayout layout;
   Count copies = 1;  // of the layout, each on GPUs of its own
   int gpus_per_node = 8;

@@ -68,7 +68,7 @@ TEST(ServeLaunch, Vllm) {
   EXPECT_THAT(file_of(launch_of({o}), "bench.sh"), HasSubstr("--model other/model-FP8 "));
   o.too_wide = false;  // the one that was asked for, where it fits
   EXPECT_THAT(all_of(o), HasSubstr("vllm serve org/model --host"));
-  o.quantised = true;
+  o.quantisation = o.dtype;
   EXPECT_THAT(all_of(o), Not(HasSubstr("--quantization")));
   o.layout = {}, o.layout.dp = o.layout.ep = 8;
   EXPECT_THAT(all_of(o), HasSubstr("--data-parallel-size 8 --enable-expert-parallel --data-parallel-rpc-port 15000"));
@@ -77,6 +77,24 @@ TEST(ServeLaunch, Vllm) {
   EXPECT_THAT(all_of(o), HasSubstr("VLLM_NIXL_SIDE_CHANNEL_PORT=10000 "));
   o.amd = true;
   EXPECT_THAT(all_of(o), HasSubstr("HIP_VISIBLE_DEVICES=0,1"));
+  o.engine = EngineKind::sglang;
+  EXPECT_THAT(all_of(o), HasSubstr("--disaggregation-transfer-backend mooncake"));
+}
+
+// Engines serve a quantised checkpoint in its own format alone.
+TEST(ServeLaunch, AsksForAnotherCheckpointWhereTheModelsOwnIsInAnotherFormat) {
+  LaunchOptions o = options_of(EngineKind::vllm, 1, 1);
+  o.quantisation = "fp8_block";
+  for (const char* other : {"nvfp4", "bf16", "fp8"}) {
+    o.dtype = other;
+    EXPECT_THAT(all_of(o), HasSubstr("org/model is in fp8_block, which engines serve as it is: name a checkpoint in "));
+    EXPECT_THAT(all_of(o), Not(HasSubstr("vllm serve org/model ")));
+    EXPECT_THAT(all_of(o), Not(HasSubstr("--quantization")));
+  }
+  o.checkpoint = "other/model-FP4", o.dtype = "nvfp4";
+  EXPECT_THAT(all_of(o), HasSubstr("vllm serve other/model-FP4 --host"));
+  o.dtype = "fp8_block";
+  EXPECT_THAT(all_of(o), HasSubstr("vllm serve org/model --host"));
 }
 
 TEST(ServeLaunch, Sglang) {

@@ -97,10 +97,6 @@ ClassMetrics class_metrics(const ServingOutcome& outcome, const Slo& slo, const 
   return m;
 }
 
-}  // namespace
-
-namespace {
-
 // Schedulers, those of an autoscaled pool in the mean.
 double replicas_of(const ServingOutcome& outcome, double duration) {
   if (!outcome.fleet) return static_cast<double>(outcome.replicas);

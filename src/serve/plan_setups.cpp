@@ -1,6 +1,9 @@
 // What replicas a plan may consist of: layouts, formats, limits.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "constants/serve.h"
 #include "engine/engine_cards.h"
 #include "engine/path.h"
 #include "parallel/split.h"
@@ -177,6 +180,13 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
           if (!deployed) {
             ++setups.too_large;
             setups.does_not_fit = deployed.error().line();
+            continue;
+          }
+          if (const CacheBudget& b = deployed->budget; b.cache < b.visible * constants::kPlanLeastCache) {
+            ++setups.too_large;
+            setups.does_not_fit = fmt::format(
+                "{} leaves {:.1f} GiB of {} for keys and values, no more than the forecast of memory is unsure of",
+                query.model.name, in_gibibytes(b.cache), offer.gpu.name);
             continue;
           }
           if (!known && !priced(query, *deployed->steps)) {

@@ -166,7 +166,7 @@ TEST(ServePlan, ChancesByHand) {
 
 // Nobody orders a coin toss, however cheap: MI300X was never measured with these kernels.
 TEST(ServePlan, WhatOneMayCountOnStandsFirst) {
-  ServeQuery q = query_of(500, 20, 10);
+  ServeQuery q = query_of(500, 23, 10);
   q.model = *find_model("gpt-oss-120b");
   q.gpus = {offer_of("MI300X", 0.5, 2), offer_of("B200", 6, 2)};
   q.formats = {};

@@ -173,7 +173,10 @@ class Simulation {
     s.request = requests_[static_cast<std::size_t>(i)];
     s.generated = 1;
     s.received = s.request.input;
-    if (!out_.requests[static_cast<std::size_t>(i)].cancelled) enter(s, route(s, false));
+    if (out_.requests[static_cast<std::size_t>(i)].cancelled) return;
+    ServingReplica& replica = route(s, false);
+    give_tokens(s, replica, 1);
+    enter(s, replica);
   }
 
   void end_step(ServingReplica& r) {
@@ -205,14 +208,16 @@ class Simulation {
 
   void give_tokens(Sequence& s, const ServingReplica& r, Count tokens) {
     RequestRecord& record = out_.requests[static_cast<std::size_t>(s.id)];
+    const bool prompt_alone = r.number >= decoding_, answers_prompts = o_.prefill && !prompt_alone;
+    if (!answers_prompts && !s.first_given) record.scheduled = s.scheduled, record.hits = s.hits;
+    // Whoever decodes answers the client, with the first token too: the routers of vLLM, SGLang, TensorRT-LLM and
+    // Dynamo pass on its stream alone. (vLLM computes that token once more, in its first step: not modelled.)
+    if (prompt_alone && requests_[static_cast<std::size_t>(s.id)].output > 1) return;
     const Seconds here = events_.now() + r.options.host.reply;  // with the client
-    const bool decodes_elsewhere = o_.prefill && r.number < decoding_;
-    if (!decodes_elsewhere && !s.first_given) {
+    if (record.given == 0) {
       s.first_given = true;
       record.first = here;
       clients_.streams();
-      record.scheduled = s.scheduled;
-      record.hits = s.hits;
     } else {
       steps_.log().add_gap(here - record.last);
     }

@@ -267,8 +267,11 @@ TEST(ServeSimulator, DisaggregatedTransfersTheCache) {
   o.link = {bytes_per_second(1600e3), milliseconds(5)};  // a block a millisecond
   const auto out = simulate({Request{seconds(0), 160, 3}}, o);
   ASSERT_TRUE(out);
-  // Ten blocks travel between the first token and the second.
-  EXPECT_NEAR(out->gaps[0], 15e-3 + 1.001e-3 + 160e-9, 1e-6);
+  // Ten blocks travel before the first token is with the client, and the second is a step's time later.
+  const Seconds prompt = simulate({Request{seconds(0), 160, 1}}, o)->requests[0].first;
+  EXPECT_NEAR((out->requests[0].first - prompt).base(), 15e-3, 1e-9);
+  EXPECT_NEAR(out->gaps[0], 1.001e-3 + 160e-9, 1e-6);
+  EXPECT_EQ(out->requests[0].given, 3);
 }
 
 TEST(ServeSimulator, RefusesByName) {

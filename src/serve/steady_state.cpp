@@ -313,11 +313,13 @@ SteadyState apart(const SimulationOptions& o, const SteadyLoad& load, double fro
   const double wait = std::max(0.0, chain.delay - alone) * (1 + v * v);
   s.ttft = seconds(front + alone + wait), s.ttft_wait = seconds(wait);
   if (load.output.mean > 1) {
+    // The first token comes with the keys and values, which may wait for the link.
+    const double moved_wait = transfer * link_busy / (2 * (1 - link_busy));
+    s.ttft += seconds(transfer + moved_wait), s.ttft_wait += seconds(moved_wait);
     // Half a step until the next begins, and one more where that was planned already.
     const double join = answers.token * (o.pool.host.overlapped ? 1.5 : 0.5) + answers.place_wait;
-    const double moved = transfer * (1 + link_busy / (2 * (1 - link_busy)));
-    s.tpot = seconds((answers.token * answers_replica.steps_of_answer() + join + moved) /
-                     static_cast<double>(load.output.mean - 1));
+    s.tpot =
+        seconds((answers.token * answers_replica.steps_of_answer() + join) / static_cast<double>(load.output.mean - 1));
   }
   s.tpot_spread = seconds(answers.spread);
   s.decoding = answers.in_flight * static_cast<double>(o.pool.stages);

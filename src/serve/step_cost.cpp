@@ -87,10 +87,6 @@ bool one_kernel(EngineKind engine, const Gpu& gpu) {
          (gpu.architecture == Architecture::ampere || gpu.architecture == Architecture::ada);
 }
 
-}  // namespace
-
-namespace {
-
 // The largest message that one kernel sums over ranks together with the residual and the norm after it; a longer one
 // goes through NCCL, and the norm is a kernel of its own.
 // - vLLM (vllm/config/compilation.py, FI_ALLREDUCE_FUSION_MAX_SIZE_MB): FlashInfer's kernel, from Hopper on.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -11,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/test_folder.h"
+
 namespace tilecast {
 
 // A folder of one test, removed with it.
@@ -18,8 +19,7 @@ class TestFolder {
  public:
   TestFolder() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() /
-            (std::string("tilecast_") + test->test_suite_name() + "_" + test->name() + "_" + std::to_string(getpid()));
+    path_ = process_folder() / (std::string(test->test_suite_name()) + "_" + test->name());
     std::filesystem::create_directories(path_);
   }
   TestFolder(const TestFolder&) = delete;
