@@ -72,4 +72,16 @@ inline constexpr std::array<std::string_view, 2> kRunLengthNames = {"burst", "su
 constexpr std::string_view name_of(RunLength r) { return kRunLengthNames[static_cast<std::size_t>(r)]; }
 constexpr const auto& enum_names(RunLength) { return kRunLengthNames; }
 
+// What the numbers of an operand are: bits that never change draw less power, so a card that its power limit holds back
+// runs faster (docs/method.md, power and clocks).
+enum class OperandData : std::uint8_t {
+  normal,    // normally distributed, close to what models multiply
+  bits,      // random signs, mantissas and exponents
+  constant,  // one number everywhere
+  zeros,     // as torch.zeros leaves it
+};
+inline constexpr std::array<std::string_view, 4> kOperandDataNames = {"normal", "bits", "constant", "zeros"};
+constexpr std::string_view name_of(OperandData d) { return kOperandDataNames[static_cast<std::size_t>(d)]; }
+constexpr const auto& enum_names(OperandData) { return kOperandDataNames; }
+
 }  // namespace tilecast

@@ -32,6 +32,7 @@ struct KernelQuery {
   Runtime runtime = Runtime::graph;
   Warmth warmth = Warmth::model;
   RunLength run = RunLength::burst;
+  OperandData data = OperandData::normal;
   Count weight_copies = 1;  // with Warmth::warm: copies of the weights that a benchmark rotates through
   std::string engine = {};  // what launches it: "vllm", "sglang", "trtllm", "pytorch"; empty: the most measured one
   std::string kernel_source = {};  // which of its kernels; empty: the one it chooses on the card

@@ -95,6 +95,12 @@ Result<Asked> asked_for(std::string_view kind, const std::string& sides, const s
   return asked;
 }
 
+std::optional<OperandData> data_from(std::string_view name) {
+  for (std::size_t i = 0; i < kOperandDataNames.size(); ++i)
+    if (kOperandDataNames[i] == name) return static_cast<OperandData>(i);
+  return std::nullopt;
+}
+
 Result<Figures> forecast_of(const Asked& asked, const Gpu& gpu, double busy, const ModelSource& weights) {
   const auto priced = price(asked.kernel, gpu, asked.context, Method::tilecast, &weights);
   if (!priced) return priced.error();
@@ -198,6 +204,12 @@ Result<PowerRows> judge_power(const std::string& path, const std::string& name, 
       continue;
     }
     const std::string regime(loads->field(kRegime));
+    const auto data = data_from(loads->field(kData));
+    if (!data) {
+      ++judged.left_out["data of no kind of ours: " + std::string(loads->field(kData))];
+      continue;
+    }
+    asked->context.data = *data;
     if (regime == "steady") asked->context.run = RunLength::sustained;
     const auto forecast = forecast_of(*asked, *gpu, *busy, weights);
     if (!forecast) {
@@ -237,9 +249,10 @@ std::string power_report(const PowerRows& judged) {
       "SMs "
       "ran at (counted on the card) and of what the\ncard drew (its energy counter, where it ran long enough for one), "
       "by the shipped weights and the power law of\n[method.md](../method.md#power-and-clocks). Loads of two seconds "
-      "are forecast as `--run sustained`, all others as bursts. What is\nmultiplied changes what a card draws; a "
-      "forecast "
-      "does not know it, and means normally distributed numbers.\n\n" +
+      "are forecast as `--run sustained`, all others as bursts, and\neach with the data it was measured with "
+      "(`--data`). "
+      "What data draw was read off the watts of the two\nseconds, what a limit counts of it off their clocks; no time "
+      "was fitted.\n\n" +
       fmt::format(
           "The first replay of a graph after a pause takes longer than its kernels, a loop in registers as much as a "
           "product,\nof whatever length: that is in the time of ten launches and hardly in that of 20 ms. The middle "

@@ -21,7 +21,7 @@ struct Figures {
 struct PowerRow {
   std::string what;    // "products, bf16", "attention", "streams"
   std::string regime;  // burst, window, steady, duty
-  std::string data;    // normal, zeros, constant, bits: what is multiplied, which the forecast does not know
+  std::string data;    // normal, zeros, constant, bits: what is multiplied
   Figures measured, forecast;
 };
 // What the first replay of a graph after a pause takes beyond its kernels, whatever these are: part of every burst's

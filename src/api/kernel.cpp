@@ -71,6 +71,7 @@ Result<Context> context_of(const KernelQuery& query) {
   context.runtime = query.runtime;
   context.warmth = query.warmth;
   context.run = query.run;
+  context.data = query.data;
   context.weight_copies = static_cast<int>(query.weight_copies);
   context.engine = Launcher::named(query.engine);
   context.kernel_source = KernelSource::named(query.kernel_source);
@@ -415,6 +416,8 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   list.add(q.run, {.name = "run",
                    .help = "for how long: a burst of milliseconds, or sustained, as in models",
                    .example = "sustained"});
+  list.add(q.data,
+           {.name = "data", .help = "what the operands hold, which changes the power they take", .example = "zeros"});
   list.add(q.weight_copies, {.name = "weight-copies",
                              .help = "copies of the weights that a warm benchmark cycles through",
                              .example = "6",

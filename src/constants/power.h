@@ -18,6 +18,10 @@ inline constexpr std::string_view kNodes =
 inline constexpr std::string_view kTopClocks = "highest clock nvidia-smi lists for cards of the architecture";
 inline constexpr std::string_view kRegimes =
     "an H200's meter and cycle counter at its limit (data/measurements/h200_regimes.csv.gz)";
+inline constexpr std::string_view kDataWatts =
+    "an H200's meter over two seconds of products, attention and additions (data/measurements/h200_regimes.csv.gz)";
+inline constexpr std::string_view kDataClocks =
+    "an H200's cycle counter over the same two seconds, products of zeros and constants";
 inline constexpr std::string_view kMeter = "H200's energy counter (data/measurements/h200_power.csv)";
 }  // namespace sources
 
@@ -226,6 +230,23 @@ inline constexpr Number kHeldLimit{"power.held_limit",
                                    measured,
                                    "of the limit that long runs are held at",
                                    "682 to 692 W of 700 on an H200, 985 of 1000 on a B200, 1170 of 1200 on a GB200"};
+// What operands hold decides how many bits change from one operation to the next, and so what it draws: shares of what
+// normally distributed numbers draw. A limit counts a tensor pipe's work for more than it draws: a card whose products
+// of zeros stay far below the limit is held at a lower clock by it all the same.
+struct DataConstants {
+  Number tensor, counted, other;
+};
+constexpr DataConstants data_constants(std::string_view data, double tensor, double counted, double other) {
+  return {Number{"power.data_tensor", tensor, "1", measured,
+                 "of the tensor pipe's energy with normally distributed data", sources::kDataWatts, "", data},
+          Number{"power.data_counted", counted, "1", fitted, "the same as a power limit counts it",
+                 sources::kDataClocks, "", data},
+          Number{"power.data_other", other, "1", measured, "of the energy of vector operations and bytes on the chip",
+                 sources::kDataWatts, "", data}};
+}
+inline constexpr DataConstants kBitsData = data_constants("bits", 1.05, 1.05, 1.05);
+inline constexpr DataConstants kConstantData = data_constants("constant", 0.38, 0.74, 0.55);
+inline constexpr DataConstants kZerosData = data_constants("zeros", 0.34, 0.74, 0.5);
 inline constexpr Number kLeastClock{"power.least_clock",
                                     0.1,
                                     "1",

@@ -60,6 +60,9 @@ void add_power(List& list) {
   list.add(kBurstLimit);
   list.add(kGddrBurstLimit);
   list.add(kHeldLimit);
+  list.add_all(kBitsData);
+  list.add_all(kConstantData);
+  list.add_all(kZerosData);
   list.add(kLeastClock);
   list.add(kThermalTime);
   list.add(kThermalExponent);

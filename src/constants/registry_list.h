@@ -29,6 +29,7 @@ class List {
   void add_all(const PrefillConstants& c) { each(c.task, c.products); }
   void add_all(const LoopConstants& c) { each(c.task, c.score, c.products, c.wide, c.window); }
   void add_all(const CacheConstants& c) { each(c.usable, c.sharpness); }
+  void add_all(const DataConstants& c) { each(c.tensor, c.counted, c.other); }
   void add_all(const SiliconConstants& c) { each(c.switching, c.top_clock); }
   void add_all(const IntervalConstants& c) { each(c.low, c.high); }
   void add_all(const WidthConstants& c) { each(c.down, c.up); }

@@ -222,12 +222,13 @@ std::string cost_key(const KernelCall& call, const Program& program) {
   const Format& f = call.kernel.format;
   const Context& c = call.context;
   std::string key = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|", static_cast<int>(program.engine),
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|", static_cast<int>(program.engine),
       static_cast<int>(program.era), program.torch.minor, program.torch.patch, call.kernel.shape.index(), f.name,
       static_cast<int>(f.math), static_cast<int>(f.accumulate), f.weight_bits, f.activation_bits,
       static_cast<int>(f.output), static_cast<int>(f.quantise), f.unpack_weights, static_cast<int>(c.runtime),
       static_cast<int>(c.warmth), c.weight_copies, c.activation_copies, c.engine.text(), c.kernel_source.text(),
-      static_cast<int>(c.run), call.longer, call.wgmma_longer, (call.narrow ? 1 : 0) + (call.turns ? 2 : 0));
+      static_cast<int>(c.run), static_cast<int>(c.data), call.longer, call.wgmma_longer,
+      (call.narrow ? 1 : 0) + (call.turns ? 2 : 0));
   append_dims(key, call.kernel.shape);
   return key;
 }

@@ -157,8 +157,12 @@ void estimate_launch(LaunchEstimate& e, const Plan& plan, std::size_t index, con
   if (simplified.no_cache) assumed.warmth = Warmth::cold;
   e.traffic = expected_traffic(launch, gpu, assumed, touched_elsewhere(plan, index));
   e.achieved = sustained_times(launch, e.load, e.traffic, gpu, physics);
-  e.work = energy_of(physics.power, launch, e.traffic.total());
+  e.work = energy_of(physics.power, launch, e.traffic.total(), energy_counted(context.data));
   const Clocked clock = clocked(e.work, parts_of(e.achieved, launch, physics.overlap), launch, physics, context.run);
+  if (context.data != OperandData::normal) {  // a limit counts more than such data draw
+    const PowerWork drawn = energy_of(physics.power, launch, e.traffic.total(), energy_drawn(context.data));
+    e.work.core = drawn.core, e.work.memory = drawn.memory;
+  }
   e.clock = clock.clock;
   e.achieved = at_clock(e.achieved, launch, e.clock);
   const Seconds joined = e.clock == 1 ? clock.at_highest : join_times(e.achieved, launch, physics.overlap);

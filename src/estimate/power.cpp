@@ -94,16 +94,41 @@ std::optional<PowerLaw> metered_law(const Gpu& gpu) {
   return power_law(gpu);
 }
 
-PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram) {
+namespace {
+
+const DataConstants* constants_of(OperandData data) {
+  switch (data) {
+    case OperandData::normal: return nullptr;
+    case OperandData::bits: return &kBitsData;
+    case OperandData::constant: return &kConstantData;
+    case OperandData::zeros: return &kZerosData;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+DataEnergy energy_drawn(OperandData data) {
+  const DataConstants* c = constants_of(data);
+  return c ? DataEnergy{c->tensor, c->other} : DataEnergy{};
+}
+
+DataEnergy energy_counted(OperandData data) {
+  const DataConstants* c = constants_of(data);
+  return c ? DataEnergy{c->counted, c->other} : DataEnergy{};
+}
+
+PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram, DataEnergy data) {
   const Demand all = launch.total();
   const bool streams = launch.character == Character::streaming || launch.character == Character::gather;
   PowerWork work;
-  work.core = in_ops(all.tensor) * law.tensor * tensor_width(launch.math.input) +
-              in_ops(all.vector) * law.vector * vector_width(launch.vector_type) * (streams ? kFunctionShare : 1.0) +
-              in_ops(all.xu) * law.special;
+  work.core = in_ops(all.tensor) * law.tensor * tensor_width(launch.math.input) * data.tensor +
+              in_ops(all.vector) * law.vector * vector_width(launch.vector_type) * (streams ? kFunctionShare : 1.0) *
+                  data.other +
+              in_ops(all.xu) * law.special * data.other;
   // Moving a main loop's data from L2 is part of its operations' energy; moving it from DRAM is not.
   const Bytes moved = streams ? std::max(dram, all.l2_load + all.l2_store) : dram;
-  work.core += in_bytes(moved) * law.chip_byte + in_bytes(dram) * law.fabric_byte;
+  work.core += (in_bytes(moved) * law.chip_byte + in_bytes(dram) * law.fabric_byte) * data.other;
   work.memory = in_bytes(dram) * law.memory_byte;
   return work;
 }

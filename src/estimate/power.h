@@ -63,8 +63,14 @@ struct WorkTime {
   ClockedTime operator()(double clock) const { return work.followed(clock); }
   double clock_for(double time) const { return work.clocked.base() / (time - work.fixed.base()); }
 };
+// What operands of a kind draw, over what normally distributed numbers do.
+struct DataEnergy {
+  double tensor = 1, other = 1;  // operations of the tensor pipe; all else on the chip
+};
+DataEnergy energy_drawn(OperandData data);
+DataEnergy energy_counted(OperandData data);  // the same as a power limit counts it
 // Energy of a launch that moves `dram` bytes; its times are the caller's.
-PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram);
+PowerWork energy_of(const PowerLaw& law, const Launch& launch, Bytes dram, DataEnergy data = {});
 
 // Voltage over the highest, at a share of the card's highest clock; and whether it falls no further there.
 double voltage(const PowerLaw& law, double clock);

@@ -150,6 +150,51 @@ TEST(Power, EveryCardIsNoFasterInALongRun) {
   }
 }
 
+// What bits change draws power, so of two kinds of data the one that draws more is nowhere faster; a limit counts
+// tensor operations for more than they draw, and nothing for less.
+TEST(Power, DataThatDrawLessAreNowhereSlower) {
+  constexpr OperandData kFromLeast[] = {OperandData::zeros, OperandData::constant, OperandData::normal,
+                                        OperandData::bits};
+  for (const Gpu& gpu : built_in_gpus())
+    for (const char* format : {"fp32", "fp16", "bf16"})
+      for (const RunLength run : {RunLength::burst, RunLength::sustained}) {
+        const Kernel kernel{Gemm{8192, 8192, 8192}, *format_from(format)};
+        const auto planned = plan(kernel, gpu, {});
+        if (!planned) continue;
+        Estimate before;
+        for (const OperandData data : kFromLeast) {
+          Context context;
+          context.run = run, context.data = data;
+          const Estimate now = estimate(*planned, gpu, context, Method::analytic);
+          EXPECT_GE(energy_counted(data).tensor, energy_drawn(data).tensor);
+          EXPECT_EQ(now.bound, estimate(*planned, gpu, {}, Method::analytic).bound);
+          if (data != OperandData::zeros) {
+            EXPECT_GE(now.latency, before.latency) << gpu.name << " " << format << " " << name_of(data);
+            EXPECT_GT(now.launches[0].work.core, before.launches[0].work.core) << gpu.name << " " << name_of(data);
+          }
+          before = now;
+        }
+      }
+}
+
+// data/measurements/h200_regimes.csv.gz, bf16 products of 8192 cubed: by the card's cycle counter zeros ran at 1783 MHz
+// in a burst (normally distributed numbers at 1624) and at 1588 after two seconds (1363), where the card drew 408 W.
+TEST(Power, ProductsOfZerosOnAnH200) {
+  const Gpu h200 = named("H200-SXM");
+  const PowerLaw law = power_law(h200);
+  const Kernel kernel{Gemm{8192, 8192, 8192}, *format_from("bf16")};
+  for (const auto& [run, mhz] : {std::pair{RunLength::burst, 1783.0}, {RunLength::sustained, 1588.0}}) {
+    Context context;
+    context.run = run, context.data = OperandData::zeros;
+    const Estimate e = estimate(*plan(kernel, h200, context), h200, context, Method::analytic);
+    const LaunchEstimate& launch = e.launches.front();
+    EXPECT_NEAR(launch.clock * 1980 / mhz, 1, 0.06) << name_of(run);
+    if (run == RunLength::sustained) {
+      EXPECT_NEAR(in_watts(watts_at(law, launch.work, launch.clock)) / 408, 1, 0.1);
+    }
+  }
+}
+
 // TFLOP/s of a large product in a long run, beside what others measured: T4, P4, V100 and A100 in NeuSight's tables,
 // the L4 as its 72 W were found to sustain, H200 our own (data/measurements/h200_sustained.csv), B200 and L40S in
 // AIConfigurator's.

@@ -19,6 +19,7 @@ struct Context {
   Launcher engine;
   KernelSource kernel_source;
   RunLength run = RunLength::burst;
+  OperandData data = OperandData::normal;
 };
 
 }  // namespace tilecast
