@@ -165,7 +165,7 @@ constexpr std::array<JudgedSource, 18> kJudgedSources = {
       true},
      {&kOwnStepsSource,
       [](const EndToEndCommand& c, const ModelSource& w) {
-        return judge_with(kOwnStepsSource, h200_step_cases(file_of(kOwnStepsSource, c.measurements)), w);
+        return judge_with(kOwnStepsSource, h200_step_cases(c.measurements), w);
       },
       true},
      {&kOwnTrainingSource,

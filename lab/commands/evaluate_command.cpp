@@ -58,7 +58,7 @@ struct Notes {
 std::string judged_text(const EvaluateCommand& command) {
   if (!command.leave_one_out.empty()) return "each " + command.leave_one_out + " left out of its training";
   if (command.weights.empty() && !wants_tilecast(command)) return "nothing learned";
-  return fmt::format("held-out shapes of GPUs the {}weights have seen, all rows of others",
+  return fmt::format("held-out shapes of GPUs and tables the {}weights have seen, all rows of others",
                      command.weights.empty() ? "shipped " : "");
 }
 

@@ -51,6 +51,16 @@ TEST(Judge, SeenGpusOnHeldOutShapesOthersOnAll) {
   for (const Measurement& row : kept) EXPECT_TRUE(row.gpu == "L40S" || held_out(row.kernel.shape));
 }
 
+// Rows of a source that the weights were not trained on are judged whole: none of their shapes is a trained one.
+TEST(Judge, TablesThatNoTrainingReadAreJudgedWhole) {
+  Weights weights = weights_that_saw({"H100-SXM"});
+  weights.models[0].trained_on["another-table"] = 7;
+  const auto rows = rows_of({"H100-SXM"}, 200);
+  EXPECT_EQ(judgeable(rows, {.weights = &weights}).size(), 200u);
+  weights.models[0].trained_on[std::string(rows.front().source)] = 7;
+  EXPECT_LT(judgeable(rows, {.weights = &weights}).size(), 200u);
+}
+
 // A GPU that another family's model saw is not unseen, though this family's forecasts are of an unseen one.
 TEST(Judge, AGpuSeenByAnyModelIsSeen) {
   Weights weights = weights_that_saw({"H100-SXM"});

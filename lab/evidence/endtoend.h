@@ -96,8 +96,9 @@ Result<Run> run_of(const std::string& model, EngineKind engine, const std::strin
 // and peak memory.
 Result<EndToEndCases> h200_cases(const std::string& path);
 // ... and steps as programs run them (data/measurements/h200_steps.csv.gz): plain decoders in graphs and one by one,
-// vision, speech, encoder-decoder models, training. `detail` says on which half of the models choices were made.
-Result<EndToEndCases> h200_step_cases(const std::string& path);
+// vision, speech, encoder-decoder models, training; and h200_fresh_steps.csv.gz, which came later. `detail` says on
+// which half of the models choices were made, and of the later ones that none was.
+Result<EndToEndCases> h200_step_cases(const std::string& folder);
 // ... and training steps of a few layers (data/measurements/h200_training_steps.csv.gz): bf16 and fp8, recomputation,
 // adapters, with the allocator's peak. `detail` says on which sizes choices were made.
 Result<EndToEndCases> h200_training_cases(const std::string& path);

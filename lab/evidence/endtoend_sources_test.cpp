@@ -240,18 +240,22 @@ TEST_F(EndToEndSources, AHostIsTimedByTheOthersSteps) {
 }
 
 TEST_F(EndToEndSources, OurOwnSteps) {
-  const auto read = h200_step_cases(TILECAST_SOURCE_DIR "/data/measurements/h200_steps.csv.gz");
+  const auto read = h200_step_cases(TILECAST_SOURCE_DIR "/data/measurements");
   ASSERT_TRUE(read) << read.error().line();
   EXPECT_GT(read->rows, 200);
   EXPECT_EQ(read->left_out.at("'whisper-small-decoder': a decoder without its encoder"), 4);
   std::set<std::string> chosen, judged;
+  Count untouched = 0;
   for (const EndToEndCase& one : read->cases) {
-    (one.label.detail.find("chosen on") != std::string::npos ? chosen : judged).insert(one.label.model);
+    const auto is = [&](const char* half) { return one.label.detail.find(half) != std::string::npos; };
+    if (is("untouched")) ++untouched;
+    else (is("chosen on") ? chosen : judged).insert(one.label.model);
     EXPECT_EQ(one.pace.has_value(), one.label.engine == "eager");
     EXPECT_GT(one.figures.front().measured, 1e-4);
   }
   EXPECT_EQ(chosen.size(), 8u);
   EXPECT_GE(judged.size(), 8u);
+  EXPECT_EQ(untouched, 76);
   for (const std::string& name : chosen) EXPECT_FALSE(judged.contains(name)) << name;
 }
 

@@ -13,7 +13,10 @@ namespace tilecast {
 namespace torch_steps {
 namespace {
 
-constexpr std::array<std::string_view, 1> kFiles = {"h200_steps.csv.gz"};  // of data/measurements
+// Of data/measurements. The second was measured when all constants and code stood, and nothing was chosen with it in
+// view.
+constexpr std::string_view kUntouched = "h200_fresh_steps.csv.gz";
+constexpr std::array<std::string_view, 2> kFiles = {"h200_steps.csv.gz", kUntouched};
 constexpr std::array<SourceColumn, 11> kColumns = {
     {{"kind", "decoder: ours; hf, hf_train: transformers'; train: modules of ours"},
      {"model", "its name, lower case", ColumnRole::model},
@@ -27,7 +30,7 @@ constexpr std::array<SourceColumn, 11> kColumns = {
      {"add_us", "a plain addition on that host right after"},
      {"note", "what else was seen"}}};
 constexpr std::array<NameRule, 1> kFormats = {{{"autocast_bf16", "bf16"}}};
-constexpr std::array<NameRule, 20> kModels = {{{"bert-base", "BERT-Base-MLM"},
+constexpr std::array<NameRule, 22> kModels = {{{"bert-base", "BERT-Base-MLM"},
                                                {"bert-base-128", "BERT-Base-MLM"},
                                                {"bert-large", "BERT-Base-MLM"},
                                                {"gpt2-medium", "GPT-2-Medium"},
@@ -40,6 +43,8 @@ constexpr std::array<NameRule, 20> kModels = {{{"bert-base", "BERT-Base-MLM"},
                                                {"bart-large", "T5-Base"},
                                                {"llama-8b-4l", "Llama-3.1-8B"},
                                                {"llama-1b-4l", "Llama-3.2-1B"},
+                                               {"mistral-7b-v0.3-4l", "Mistral-7B-v0.3"},
+                                               {"llama-2-7b-4l", "Llama-2-7B"},
                                                {"whisper-small-decoder", "", "a decoder without its encoder"},
                                                {"whisper-large-decoder", "", "a decoder without its encoder"},
                                                {"whisper-large-decoder-64", "", "a decoder without its encoder"},
@@ -192,14 +197,19 @@ std::string group_of(const TableRow& row) {
   return row["model"].starts_with("bert") ? "text encoder" : "decoder, transformers";
 }
 
-Result<EndToEndCase> case_of(const TableRow& row, const KernelSums& sums) {
+std::string half_of(const std::string& model, bool untouched) {
+  if (untouched) return ", untouched";
+  return chosen_on().contains(model) ? ", chosen on" : ", judged";
+}
+
+Result<EndToEndCase> case_of(const TableRow& row, const KernelSums& sums, bool untouched) {
   auto run = run_of(row);
   if (!run) return std::move(run).error();
   EndToEndCase one;
   one.label = {"h200-steps",       "H200-SXM",         row["engine"],
                row["model"],       group_of(row),      row["dtype"] + ", " + row["style"],
                row.count("batch"), row.count("length")};
-  one.label.detail += chosen_on().contains(row["model"]) ? ", chosen on" : ", judged";
+  one.label.detail += half_of(row["model"], untouched);
   if (is_masked(row)) one.label.detail += ", explicit mask";
   one.runs.push_back(*std::move(run));
   if (row["engine"] == "eager") {
@@ -224,13 +234,21 @@ constexpr SourceMapping kOwnStepsSource{.name = "h200-steps",
                                         .formats = torch_steps::kFormats,
                                         .protocol = {"random weights under PyTorch 2.11, steps back to back"}};
 
-Result<EndToEndCases> h200_step_cases(const std::string& path) {
-  std::string kernels = path;
-  if (const auto at = kernels.rfind("steps."); at != std::string::npos) kernels.insert(at + 5, "_kernels");
-  const auto sums = torch_steps::kernel_sums(kernels);
-  if (!sums) return sums.error();
-  return read_cases<EndToEndCase>(kOwnStepsSource, path,
-                                  [&](const TableRow& row) { return torch_steps::case_of(row, *sums); });
+Result<EndToEndCases> h200_step_cases(const std::string& folder) {
+  EndToEndCases all;
+  for (const std::string_view file : torch_steps::kFiles) {
+    const std::string path = folder + "/" + std::string(file);
+    std::string kernels = path;
+    kernels.insert(kernels.rfind("steps.") + 5, "_kernels");
+    const auto sums = torch_steps::kernel_sums(kernels);
+    if (!sums) return sums.error();
+    auto read = read_cases<EndToEndCase>(kOwnStepsSource, path, [&](const TableRow& row) {
+      return torch_steps::case_of(row, *sums, file == torch_steps::kUntouched);
+    });
+    if (!read) return read;
+    all.add(*std::move(read));
+  }
+  return all;
 }
 
 }  // namespace tilecast

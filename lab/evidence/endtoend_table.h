@@ -2,7 +2,9 @@
 // table becomes (part of) a case or is counted with the reason why not.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -74,6 +76,12 @@ struct ReadCases {
     if (!made) return leave_out(left_out, made.error().problem, of_rows);
     cases.push_back(*std::move(made));
     rows += of_rows;
+  }
+  // Adds what became of another table of the same source.
+  void add(ReadCases other) {
+    std::move(other.cases.begin(), other.cases.end(), std::back_inserter(cases));
+    rows += other.rows;
+    for (const auto& [reason, number] : other.left_out) leave_out(left_out, reason, number);
   }
 };
 

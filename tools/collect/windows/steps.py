@@ -46,7 +46,12 @@ MORE = {shape.name: shape for shape in [
     Shape("qwen2.5-1.5b", 1536, 28, 12, 2, 128, 8960, 151936, tied=True, theta=1e6),
     replace(SHAPES["llama-3.1-8b"], name="llama-8b-4l", layers=4, vocab=32000),
     replace(SHAPES["llama-3.2-1b"], name="llama-1b-4l", layers=4, vocab=32000),
+    Shape("mistral-7b-v0.3", 4096, 32, 32, 8, 128, 14336, 32768, theta=1e6),
+    Shape("llama-2-7b", 4096, 32, 32, 32, 128, 11008, 32000),
+    Shape("mistral-nemo-12b", 5120, 40, 32, 8, 128, 14336, 131072, theta=1e6),
 ]}
+MORE |= {f"{name}-4l": replace(MORE[name], name=f"{name}-4l", layers=4, vocab=32000)
+         for name in ("mistral-7b-v0.3", "llama-2-7b")}
 DECODERS = [("llama-3.2-1b", ("merged", "separate", "hf")), ("llama-3.1-8b", ("merged", "separate")),
             ("llama-3.2-3b", ("merged", "hf")), ("qwen2.5-1.5b", ("merged", "hf"))]
 PREFILLS = [(1, 128), (1, 512), (1, 2048), (1, 8192), (8, 512), (4, 2048)]
@@ -99,6 +104,26 @@ def compile_cases(smoke):
             make("llama-8b-4l", 8, 4096)]
 
 
+FRESH_DECODERS = [("mistral-7b-v0.3", ("merged", "separate")), ("llama-2-7b", ("merged", "hf")),
+                  ("mistral-nemo-12b", ("merged", "hf")), ("tinyllama-1.1b", ("separate", "hf"))]
+FRESH_PREFILLS = [(1, 512), (1, 4096), (8, 1024), (2, 8192)]
+FRESH_DECODES = [(1, 2048), (16, 4096), (64, 512), (128, 1024)]
+
+
+def fresh_cases(smoke):
+    """Models and sizes that no other part has."""
+    found = []
+    for model, styles in FRESH_DECODERS[-1:] if smoke else FRESH_DECODERS:
+        for style in styles:
+            found += [Case("decoder", model, style, mode, "graph", "bf16", *size)
+                      for mode, sizes in (("prefill", FRESH_PREFILLS), ("decode", FRESH_DECODES))
+                      for size in (sizes[:1] if smoke else sizes)]
+    trained = [Case("train", f"{model}-4l", "plain", "train", engine, "bf16", 1, length)
+               for engine in ("eager", "compile") for model in ("mistral-7b-v0.3", "llama-2-7b")
+               for length in (2048, 8192, 32768)]
+    return found + trained[:1 if smoke else None]
+
+
 def hf_cases(smoke):
     from collect.windows import hf_models
     found = []
@@ -113,7 +138,8 @@ def hf_cases(smoke):
     return found
 
 
-PARTS = {"decoder": decoder_cases, "train": train_cases, "compile": compile_cases, "hf": hf_cases}
+PARTS = {"decoder": decoder_cases, "train": train_cases, "compile": compile_cases, "hf": hf_cases,
+         "fresh": fresh_cases}
 
 
 class Prepared:
@@ -325,7 +351,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
-        for part in ("decoder", "train", "compile"):
+        for part in ("decoder", "train", "compile", "fresh"):
             print(*PARTS[part](options.smoke), sep="\n")
         return 0
     import torch
