@@ -70,11 +70,11 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   return plan(shape, format, gpu, context);
 }
 
-// Where the rows of 16-bit matrices start: at multiples of 16 bytes, of 4, or anywhere.
+// Where the rows of matrices start: at multiples of 16 bytes, of 4, or anywhere. Those of tf32 start at multiples of 4.
 enum class Alignment : std::uint8_t { full, half, none };
 Alignment alignment_of(const GemmProblem& p, Layout layout, const MathPath& math) {
   const int bits = bits_of(math.input);
-  if (math.pipe != Pipe::tensor || bits > 16) return Alignment::full;
+  if (math.pipe != Pipe::tensor || bits > 32) return Alignment::full;
   const Count inner = layout == Layout::nt || layout == Layout::tt ? p.m : p.k;
   const auto at = [&](int multiple) { return inner * bits % multiple == 0 && p.n * bits % multiple == 0; };
   return at(128) ? Alignment::full : at(32) ? Alignment::half : Alignment::none;
@@ -82,8 +82,8 @@ Alignment alignment_of(const GemmProblem& p, Layout layout, const MathPath& math
 
 // Rows that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back to Ampere's kernels
 // if they start at multiples of 4 (cutlass_80_tensorop_s16816, align2: 240 to 277 TFLOP/s on an H200 of the 790 it
-// reaches otherwise) and to Turing's if they do not (cutlass_75_tensorop_s1688, align1: 82 to 134). Cards whose own
-// instructions are closer to those lose less.
+// reaches otherwise; tf32 57 to 97 of 250 to 400) and to Turing's if they do not (cutlass_75_tensorop_s1688, align1: 82
+// to 134). Cards whose own instructions are closer to those lose less.
 double alignment_share(Alignment alignment, const Gpu& gpu) {
   if (alignment == Alignment::full) return 1;
   const TensorGeneration generation = gpu.tensor_generation();

@@ -22,7 +22,6 @@ from collect.windows.rows import Deadline, short  # noqa: E402
 
 COLUMNS = ["gpu", "source", "engine", "engine_version", "kernel_source", "family", "dtype", "dims",
            "runtime", "warmth", "latency_us"]
-SOURCE = "tilecast-h200-draw"
 LINEAR = {"bf16": 160, "fp8": 90, "tf32": 70, "fp32": 70, "fp16": 30}
 BATCHED = {"bf16": 80, "fp32": 60, "tf32": 20}
 ATTENTION = {("flash", "forward"): 60, ("cudnn", "forward"): 60, ("flash", "backward"): 40,
@@ -154,6 +153,7 @@ def main():
     parser.add_argument("--out", default="h200_draw.csv")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--gpu", default="H200-SXM")
+    parser.add_argument("--source", default="tilecast-h200-draw", help="name of the table; of one that is to judge, another")
     parser.add_argument("--budget-seconds", type=float, default=300)
     options = parser.parse_args()
     import torch
@@ -181,7 +181,7 @@ def main():
                 if us < small_rows.SHORTEST_US:
                     continue
                 source, family, dtype, dims, warmth = case.form
-                out.writerow([options.gpu, SOURCE, "pytorch", torch.__version__, source, family, dtype, dims, "graph", warmth, f"{us:.4f}"])
+                out.writerow([options.gpu, options.source, "pytorch", torch.__version__, source, family, dtype, dims, "graph", warmth, f"{us:.4f}"])
                 count += 1
             file.flush()
             if torch.cuda.memory_reserved() > 60e9:
