@@ -172,8 +172,8 @@ double middle(const CoverageRows& rows, double share, Asked asked, bool up) {
   return (weighted_quantile(std::move(below), 0.5) - weighted_quantile(std::move(above), 0.5)) / 2;
 }
 
-// The mean of what groups need of a scale: nobody less than its own rows', and one that needs more than twice as much
-// is off by something else than how it was timed.
+// The mean of what groups need of a scale: nobody counts with less than its own rows need, and a group that needs more
+// than twice as much is off by something other than how it was timed.
 double mean_scale(const CoverageRows& rows, double share, Asked asked, bool up) {
   constexpr double kMostScale = 2;
   double sum = 0, weights = 0;
