@@ -69,7 +69,8 @@ Result<std::vector<PlotLink>> write_plots(const AccuracyInputs& inputs, const st
   return links;
 }
 
-// What a minute on a real card is worth: trained again without the card, on the rows that other sections judge.
+// What a minute on a real card is worth: the models are trained again without the card, on the rows that other sections
+// judge.
 Result<CardStudy> card_of(const AccuracyInputs& inputs, const AccuracyOptions& options, const std::string& folder) {
   constexpr const char* kCard = "H200-SXM";
   Names names;
@@ -247,7 +248,7 @@ Result<std::string> run_accuracy(const AccuracyCommand& command) {
   if (command.only == "whole-models") return whole_models_only(command);
   if (command.data.empty())
     return Error{"", "data", "is missing: the folder of measured tables",
-                 "for example --data ../data: one folder a source"};
+                 "for example --data ../data: one folder per source"};
   if (!command.only.empty() && command.only != "calibration")
     return Error{"", "only", "must be calibration, blind or whole-models, not '" + command.only + "'",
                  "leave it out for every page"};

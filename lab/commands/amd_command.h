@@ -14,7 +14,7 @@ struct AmdCommand {
   Count others = 100;   // ... of the cards beside them
   Count trees = 100;
   int threads = kThreads;
-  std::string out;  // a page in place of text
+  std::string out;  // a page to write instead of printing text
 };
 Result<std::string> run_amd(const AmdCommand& command);
 

@@ -10,7 +10,7 @@ namespace tilecast {
 struct AttentionCommand {
   std::string measurements = "data/measurements/h200_attention_rows.csv.gz";
   std::string data;  // a folder of others' tables
-  std::string out;   // a page in place of text
+  std::string out;   // a page to write instead of printing text
 };
 Result<std::string> run_attention(const AttentionCommand& command);
 

@@ -106,7 +106,8 @@ Result<KernelRows> kernel_rows(const CoverageCommand& command, Names& names) {
   return KernelRows{many.take(), few.take(), apart.take()};
 }
 
-// Errors of one family with something left out: read if they were kept, otherwise found by training, if asked to.
+// Errors of one family with something left out: read if they were kept, otherwise found by training, where that was
+// asked for.
 Result<KernelErrors> left_out_errors(const CoverageCommand& command, const std::vector<Measurement>& rows,
                                      std::string_view family, Unseen unseen, LeaveOut by) {
   const std::string kept =

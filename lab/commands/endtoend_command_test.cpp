@@ -38,7 +38,7 @@ TEST(EndToEndCommandTest, HelpListsEverySource) {
   EXPECT_THAT(wrong, HasSubstr("megatron, bridge, nemo, ultrascale, mlperf, neusight"));
 }
 
-// A table of which nothing is known is no success.
+// A table in which nothing is recognised is not a success.
 TEST(EndToEndCommandTest, CountsWhatItDoesNotKnow) {
   const TestFolder folder;
   std::filesystem::create_directories(folder.file("e2e"));

@@ -271,7 +271,8 @@ void add_routing_command(CLI::App& app, RoutingCommand& options, Command& chosen
 }
 
 void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen) {
-  CLI::App* sub = app.add_subcommand("amd", "judge AMD's products and experts: matrices held out, a card left out");
+  CLI::App* sub =
+      app.add_subcommand("amd", "judge AMD's products and experts: with matrices held out and with a card left out");
   sub->add_option("--data", options.data, "folder of measured tables, with aiter/ and aiconfigurator/")->required();
   sub->add_option("--sample", options.sample, "rows of AITER's of each table, GPU, engine, family and dtype")
       ->capture_default_str();
@@ -279,7 +280,7 @@ void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen) {
       ->capture_default_str();
   sub->add_option("--trees", options.trees, "trees of each training")->capture_default_str();
   sub->add_option("--threads", options.threads, "threads; no result depends on their number")->capture_default_str();
-  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/amd.md) in place of printing it");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/amd.md) instead of printing it");
   sub->footer("Example:\n  tilecast-lab amd --data ../shared/data -o docs/accuracy/amd.md");
   sub->callback([&] { chosen = [&options] { return run_amd(options); }; });
 }
@@ -288,7 +289,7 @@ void add_attention_command(CLI::App& app, AttentionCommand& options, Command& ch
   CLI::App* sub = app.add_subcommand("attention", "an H200's attention by implementation, seen and left out");
   sub->add_option("--measurements", options.measurements, "its rows, in our form")->capture_default_str();
   sub->add_option("--data", options.data, "folder with aiconfigurator/, to train on other cards' rows alone");
-  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/attention.md) in place of printing it");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/attention.md) instead of printing it");
   sub->footer("Example:\n  tilecast-lab attention --data ../shared/data -o docs/accuracy/attention.md");
   sub->callback([&] { chosen = [&options] { return run_attention(options); }; });
 }

@@ -195,7 +195,7 @@ bool held_out(const Product& product) {
   return crc32(0, reinterpret_cast<const Bytef*>(key.data()), static_cast<uInt>(key.size())) % 10 == 0;
 }
 
-// By GPU; NVIDIA's only: AMD's rows are no cuBLAS.
+// By GPU; NVIDIA's only: AMD's rows do not come from cuBLAS.
 std::map<std::string, Tally> compare(const std::string& part, const std::string& op) {
   std::map<std::string, Tally> tallies;
   std::map<std::string, Gpu, std::less<>> gpus;

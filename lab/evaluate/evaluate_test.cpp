@@ -190,7 +190,7 @@ TEST(Agreement, ComparesGridTileAndSplit) {
   std::vector<Measurement> rows(3, gemm_row("V100-PCIe", 256, 10));
   for (Measurement& row : rows) row.observed = {.ctas = 4096 / 64 * 2 * 3, .threads = 256, .tile_m = 128, .tile_n = 64};
   EXPECT_EQ(observed_split(rows[0]), 3);
-  rows[2].observed.ctas = 7;  // no multiple of the tiles
+  rows[2].observed.ctas = 7;  // not a multiple of the tiles
   EXPECT_EQ(observed_split(rows[2]), 0);
   std::vector<Outcome> outcomes(3);
   for (Outcome& planned : outcomes) {

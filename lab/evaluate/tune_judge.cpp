@@ -59,7 +59,7 @@ Status each_row(const std::string& path, const std::function<void(Row&)>& take) 
     const auto more = csv->next();
     if (!more) return more.error();
     if (!*more) return Ok{};
-    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "mend the line, or leave it out"};
+    if (!csv->problem().empty()) return Error{csv->place(), "", csv->problem(), "fix the line, or remove it"};
     Row row(*csv);
     take(row);
     if (row.problem()) return *row.problem();

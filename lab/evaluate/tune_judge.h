@@ -48,7 +48,7 @@ struct NearBest {
   int shapes = 0;
   int first_inside = 0, five_inside = 0;
   int vllm_inside = 0, sglang_inside = 0;  // the engines' defaults
-  double listed_share = 0;                 // of the configurations we rank, in the mean: the chance of a random pick
+  double listed_share = 0;                 // of the configurations we rank, on average: the chance of a random pick
 };
 // The least time of each shape in such a list: tokens, experts, topk, hidden, inter to us.
 Result<std::map<std::array<Count, 5>, double>> near_best_times(const std::string& path);

@@ -70,7 +70,7 @@ constexpr std::string_view kOtherPages =
     "amd`)\n"
     "- [Attention](accuracy/attention.md): of an H200 by implementation, forward and backward, seen and left out "
     "(`tilecast-lab attention`)\n"
-    "- [Power](accuracy/power.md): times, clocks and watts of an H200 in bursts, windows and under load that lasts "
+    "- [Power](accuracy/power.md): times, clocks and watts of an H200 in bursts, windows and under sustained load "
     "(`tilecast-lab power`)\n"
     "- [Recordings](accuracy/retime.md): kernels of an H200 forecast from recordings at other batches and lengths "
     "(`tilecast-lab retime`)\n"

@@ -126,7 +126,7 @@ std::string amd_report(const std::vector<AmdJudged>& judged, const AmdOptions& o
       "AITER's tuned products and fused experts: the fastest of tens to hundreds of candidates at each shape, so that "
       "what won is as unknown as its time. The source tells cards by compute units; {0} stands for all with 304, and "
       "{1} "
-      "has 80. *Matrices held out*: {0}'s matrices are shared out to {2} parts, and each part is forecast by a "
+      "has 80. *Matrices held out*: {0}'s matrices are divided into {2} parts, and each part is forecast by a "
       "training "
       "without it. *Card left out*: no row of {1} was trained on. *By matrix*: the mean over matrices, whatever the "
       "number "

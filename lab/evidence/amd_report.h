@@ -21,7 +21,7 @@ inline constexpr std::string_view kAmdTrained = "MI300X", kAmdLeftOut = "MI308X"
 std::string matrix_of(const Measurement& row);
 
 struct AmdOptions {
-  int folds = 5;  // parts that matrices are shared out to, each forecast by a training without it
+  int folds = 5;  // parts into which the matrices are divided, each forecast by a training without it
   TrainOptions train;
   int threads = 1;
   Progress progress;

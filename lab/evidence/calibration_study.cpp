@@ -218,7 +218,7 @@ std::string calibration_report(const std::vector<StudyLine>& lines, const CardSt
   if (!lines.empty())
     out += fmt::format(
                "AIConfigurator's rows, encoders left out. A GPU is left out of the training; then `tilecast calibrate` "
-               "fits so many random "
+               "fits this many random "
                "rows of "
                "it and the rest are judged: mean error over {} draws. Priors and scales were "
                "chosen on A100, H200 and GB200.\n\n",
@@ -230,7 +230,7 @@ std::string calibration_report(const std::vector<StudyLine>& lines, const CardSt
                "(data/measurements/h200_quick.csv.gz), judged by the rows of the longer sweep that a graph launched, "
                "at shapes that the "
                "minute did "
-               "not have; beside it weights trained on that sweep, at shapes that training held out. No blind test: "
+               "not have; beside it weights trained on that sweep, at shapes that training held out. Not a blind test: "
                "PyTorch's "
                "RMSNorm got its plan, unaligned products and eager launches their places apart, and the minute its "
                "order after "

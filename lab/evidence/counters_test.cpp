@@ -37,7 +37,7 @@ TEST(Counters, EnoughKernels) {
         << family;
 }
 
-// Issue: CTA counts exact where the plan is known.
+// CTA counts are exact where the plan is known.
 TEST(Counters, CtasAreExactWhereThePlanIsKnown) {
   for (const CounterComparison& c : compared()) {
     if (!c.plan_known) continue;
@@ -60,7 +60,7 @@ TEST(Counters, CtasOfCublasProductsMostlyAgree) {
   EXPECT_EQ(imposed_equal, imposed);
 }
 
-// Issue: tensor operations within 1 %.
+// Tensor operations agree within 1 %.
 TEST(Counters, TensorOperations) {
   std::vector<double> errors, known, imposed;
   for (const CounterComparison& c : compared()) {
@@ -78,8 +78,8 @@ TEST(Counters, TensorOperations) {
   EXPECT_EQ(right(imposed), static_cast<std::ptrdiff_t>(imposed.size()));
 }
 
-// Issue: L2 and DRAM bytes median within 15 %. The constants of kernel/gemm_traffic.cpp were chosen on these very rows,
-// so for products this guards what was fitted; it does not forecast the error elsewhere.
+// The median error of L2 and DRAM bytes stays within 15 %. The constants of kernel/gemm_traffic.cpp were chosen on
+// these very rows, so for products this guards what was fitted; it does not forecast the error elsewhere.
 TEST(Counters, BytesAtL2AndDram) {
   std::vector<double> l2, dram, product_l2, product_dram;
   for (const CounterComparison& c : compared()) {

@@ -53,8 +53,8 @@ using Widths = std::map<std::string, Width>;  // by kind; of steps of whole mode
 
 // The width that leaves half of 1 - share of the rows beyond either end when it joins their parts'. Sources weigh the
 // same, however many rows they have beyond 30; where cards are left out in turn, groups of one source and card do.
-// Of kernels it is what the source in the middle needs, and of their scales the mean within bounds: one source whose
-// hosts or kernels are others altogether is no reason to be less sure of everyone's.
+// Of kernels it is what the source in the middle needs, and of their scales the mean within bounds: a single
+// source with altogether different hosts or kernels is no reason to be less sure of all others.
 Width fit_width(const CoverageRows& rows, double share = kIntervalShare);
 // ... and the factor by which their parts do so, end by end: the quantile of errors over parts.
 Width fit_scale(const CoverageRows& rows, double share = kIntervalShare);

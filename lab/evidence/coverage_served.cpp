@@ -1,4 +1,4 @@
-// How wide the steps of served loads are beside what served loads are off by besides.
+// How wide the steps of served loads are, apart from what else served loads are off by.
 #include <algorithm>
 #include <cmath>
 #include <map>

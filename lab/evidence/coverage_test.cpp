@@ -66,7 +66,7 @@ CoverageRows kernels(CoverageRows rows) {
   return rows;
 }
 
-// One source of three whose kernels take three times as long makes nobody much less sure of the others'.
+// A single source of three whose kernels take three times as long makes the others' forecasts hardly less certain.
 TEST(Coverage, KernelsReachAboutAsFarAsMostSourcesNeed) {
   const Width parts{0.2, 0.2};
   CoverageRows odd;
@@ -205,7 +205,7 @@ TEST(Coverage, RequestsHaveTheWidthsOfTheirTokens) {
   EXPECT_EQ(fit_widths(rows).count("queued serving, median token"), 0u) << "it says nothing of any of them";
 }
 
-// Those who took part in neither width are judged by all of them, the others by what is left without them.
+// Sources that took part in neither width are judged by all of them, the others by what is left without them.
 TEST(Coverage, RequestsAreJudgedWithoutTheirOwnTokens) {
   CoverageRows rows =
       together(served(even("a"), "serving, median first token"), served(even("b"), "serving, median first token"));
@@ -237,7 +237,7 @@ TEST(Coverage, OneLaboratorysTablesAreLeftOutTogether) {
   EXPECT_TRUE(rows[0].kind.empty());
 }
 
-// Where one laboratory measured all of a kind, its cards judge each other.
+// Where one laboratory measured everything of a kind, its cards judge one another.
 TEST(Coverage, AloneASourceIsJudgedCardByCard) {
   CoverageRows rows = even("a", 0.1);
   for (CoverageRow& row : even("a")) rows.push_back(row), rows.back().card = "A100-SXM-80GB";

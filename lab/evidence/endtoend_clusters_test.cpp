@@ -133,7 +133,7 @@ TEST(NemoCases, LeaveOutWhatIsNotDescribed) {
   EXPECT_EQ(cases->left_out.at("unknown model 'Nemotron_9_Nano'"), 1);
 }
 
-// Nonsense in a row is one line or no case, never a crash.
+// Nonsense in a row gives one line of error or no case, never a crash.
 TEST(TrainingTables, SurviveNonsense) {
   TestFolder folder;
   for (const char* fields :

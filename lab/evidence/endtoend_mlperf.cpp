@@ -139,7 +139,7 @@ Result<EndToEndCase> case_of(const TableRow& row, double step) {
   const Count batch = row.count("global_batch"), length = row.count("seq_len"), micro = row.count("micro_batch");
   const auto* spec = std::get_if<ModelSpec>(&*model);
   if (batch < 1 || (spec && length < 1) || batch % (micro * layout->dp) != 0)
-    return left_out_row("the batch is no whole number of micro-batches");
+    return left_out_row("the batch is not a whole number of micro-batches");
   const bool adapters = spec && spec->adapters.has_value();
   Run run{*std::move(model), {.mode = Mode::train, .requests = {{batch, length, 0}}}, {}, {}};
   if (is_flux(row)) run.workload.requests.clear();

@@ -210,7 +210,8 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   const Count micro = plain_number(notes["mbs"]).value_or(1), length = row.count("seqlen");
   const Count batch = row.count("batch_or_concurrency");
   RankLayout own = asked->layout;
-  if (batch < 1 || batch % (micro * own.dp) != 0) return left_out_row("the batch is no whole number of micro-batches");
+  if (batch < 1 || batch % (micro * own.dp) != 0)
+    return left_out_row("the batch is not a whole number of micro-batches");
   const Count micro_batches = batch / (micro * own.dp);
   if (own.chunks > 1 && micro_batches % own.pp != 0) own.chunks = 1;
   // Kernels one after the other, as CUDA graphs and enough launches ahead have them.
@@ -244,7 +245,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& source) {
   return one;
 }
 
-constexpr MeasuringProtocol kProtocol{"tokens a second and GPU, tuned by the vendor; recomputation is not stated"};
+constexpr MeasuringProtocol kProtocol{"tokens per second and GPU, tuned by the vendor; recomputation is not stated"};
 
 }  // namespace
 }  // namespace nemo

@@ -216,7 +216,7 @@ std::string argonne_report(const Results& whole) {
              "One GPU, 16-bit weights, prompts of 128 to 2048 tokens answered by as many; the time of the whole batch. "
              "{} of {} rows, the others' caches exceed the card's memory. What the engines' hosts add (releases of "
              "2024) was "
-             "fitted to the A100's rows, two figures an engine; the H100's are the judge.\n\n",
+             "fitted to the A100's rows, two figures per engine; the H100's are the judge.\n\n",
              fitting.size(), all.size()) +
          table_by(
              {"GPU", "host's cost"}, fitting,

@@ -1,5 +1,5 @@
-// Tables of every source with names that it does not know and cards that nobody listed for it: counted by name, taken
-// as themselves, and no end of the table.
+// Tables of every source with names that it does not know and cards that nobody listed for it: names are
+// counted, cards taken as themselves, and the rest of the table is still read.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST_F(EndToEndSources, Mosaic) {
   EXPECT_EQ(read->left_out.at("unknown format 'amp_fp9'"), 1);
 }
 
-// A GB200 that was taken as an A100.
+// A GB200 must not be taken for an A100.
 TEST_F(EndToEndSources, Megatron) {
   const auto row = [](const char* gpu, const char* model, const char* format) {
     return fmt::format(
@@ -130,7 +130,7 @@ TEST_F(EndToEndSources, Megatron) {
   EXPECT_EQ(read->left_out.at("tests of models that the table does not describe: 'hybrid'"), 1);
 }
 
-// A B300 that was taken as an H100.
+// A B300 must not be taken for an H100.
 TEST_F(EndToEndSources, BridgeAndNemo) {
   const auto row = [](const char* gpu, const char* model, const char* format) {
     return fmt::format("s,{},64,4,4,CP1,{},{},NeMo,1,128,,,4096,train_throughput_per_gpu,1700,t/s,mbs=1;vp=20\n", gpu,

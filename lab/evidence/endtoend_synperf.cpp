@@ -1,4 +1,4 @@
-// SynPerf's end-to-end runs: one batch of requests, all prompts in one pass, then one token of each request a step.
+// SynPerf's end-to-end runs: one batch of requests, all prompts in one pass, then one token of each request per step.
 // SGLang on one GPU and over tensor parallel ranks, requests of many lengths; vLLM over four such ranks and two stages,
 // requests alike, of which only the whole time is known.
 #include <algorithm>
@@ -84,7 +84,7 @@ Result<RunsByName> sglang_runs(const std::string& path, const std::string& text)
   RunsByName runs;
   for (const std::string& line : split(text, '\n')) {
     if (line.empty()) continue;
-    const auto json = parse_json_object(line, path, "one run a line");
+    const auto json = parse_json_object(line, path, "one run per line");
     if (!json || !json->contains("run_name") || !(*json)["run_name"].is_string())
       return Error{path, "", "has a line that is not a run",
                    "every line is an object with run_name, as SGLang's bench_one_batch writes it"};

@@ -117,7 +117,7 @@ std::string own_training_report(const Results& all) {
          "back to back for a second, and the allocator's peak. Choices were made on the 8B's steps of 8,192 tokens; "
          "other sizes "
          "are the judge. Compiled fp8 steps of one sequence of 8,192 tokens have a kernel of Inductor's in them, 1.8 "
-         "ms a layer, "
+         "ms per layer, "
          "that others have not and no forecast here.\n\n" +
          table_by(
              {"what", "sizes"}, all,

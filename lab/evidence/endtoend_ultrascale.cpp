@@ -139,7 +139,7 @@ constexpr SourceMapping kUltrascaleSource{
     .files = ultrascale::kFiles,
     .columns = ultrascale::kColumns,
     .gpus = ultrascale::kGpus,
-    .protocol = {"tokens a second and GPU of the fourth step, and the peak of PyTorch's allocator"}};
+    .protocol = {"tokens per second and GPU of the fourth step, and the peak of PyTorch's allocator"}};
 
 Result<EndToEndCases> ultrascale_cases(const std::string& path) {
   return read_cases<EndToEndCase>(kUltrascaleSource, path, ultrascale::case_of);

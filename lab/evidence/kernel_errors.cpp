@@ -19,7 +19,7 @@ constexpr std::string_view kHeader =
     "unseen,source,gpu,family,dtype,doubt,kernel_known,of_pytorch,error,to_bound,own_down,own_up\n";
 constexpr std::size_t kColumns = 12;
 
-// Fewer rows of a family on a card have no median worth the name.
+// With fewer rows of a family on a card a median means nothing.
 constexpr std::size_t kFewInGroup = 10;
 
 std::string_view words_of(Unseen unseen) {
@@ -102,7 +102,7 @@ KernelErrors kernel_errors(const std::vector<Measurement>& rows, const std::vect
   KernelErrors errors;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Outcome& o = outcomes[i];
-    // A model's interval has a width; without one it is the physics that spoke.
+    // A model's interval has a width; without one the forecast is the physics' own.
     if (o.failed || !(o.own.down + o.own.up > 0)) continue;
     KernelError& e = errors.emplace_back();
     e.unseen = unseen, e.source = rows[i].source, e.gpu = rows[i].gpu;

@@ -1,5 +1,5 @@
-// Learned forecasts of measured kernels, with what was left out of the training behind them: what kernels' intervals
-// are fitted to and judged by. Trainings take minutes, so their errors can be kept in a file.
+// Learned forecasts of measured kernels, with what was left out of the training behind them: kernels' intervals are
+// fitted to these and judged by them. Trainings take minutes, so their errors can be kept in a file.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct KernelError {
 };
 using KernelErrors = std::vector<KernelError>;
 
-// Of rows that a model spoke for.
+// Of rows that a model forecast.
 KernelErrors kernel_errors(const std::vector<Measurement>& rows, const std::vector<Outcome>& outcomes, Unseen unseen);
 CoverageRows coverage_rows(const KernelErrors& errors);
 // What sums of kernels keep, by kind: how far the medians of a source's kernels of one family on one card lie from

@@ -87,7 +87,7 @@ TEST(KernelErrors, OfOutcomes) {
     return o;
   }();
   const KernelErrors errors = kernel_errors({row, row}, {learned, physics}, Unseen::gpu);
-  ASSERT_EQ(errors.size(), 1u) << "no model spoke for the second";
+  ASSERT_EQ(errors.size(), 1u) << "no model forecast the second";
   EXPECT_NEAR(errors[0].error, std::log(2.0), 1e-12);
   EXPECT_NEAR(errors[0].to_bound, std::log(2.0), 1e-12);
   EXPECT_FALSE(errors[0].held());

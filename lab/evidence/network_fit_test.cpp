@@ -59,7 +59,7 @@ TEST(NetworkFit, FindsWhatRowsWereMadeOf) {
   EXPECT_NEAR(judged->constants.connection / 200, 1, 0.15);  // a little toward what is assumed
   EXPECT_LT(mean_error(*judged, judged->seen), 0.01);
   EXPECT_LT(mean_error(*judged, judged->left_out), 0.03);
-  // What no row speaks of stays as assumed.
+  // What no row tells anything about stays as assumed.
   EXPECT_NEAR(judged->constants.staged_node / NetworkConstants{}.staged_node, 1, 0.01);
   EXPECT_THAT(network_report(*judged, shipped_comm_constants()), HasSubstr("0 forecasts lie below their bound"));
 }
@@ -95,7 +95,7 @@ TEST(NetworkRows, ReadTheTable) {
                          "xxrjun-10-node,2,8,gather_all,2048,21,,,\n");
   const auto read = read_network_rows(folder.file(""));
   ASSERT_TRUE(read.ok()) << read.error().line();
-  ASSERT_EQ(read->rows.size(), 3u);  // of the sick network's exchange the faster half
+  ASSERT_EQ(read->rows.size(), 3u);  // of the faulty network's exchange, the faster half
   EXPECT_EQ(read->rows[0].call.ranks, 16);
   EXPECT_EQ(read->rows[0].call.local, 8);
   EXPECT_DOUBLE_EQ(in_microseconds(read->rows[0].measured), 1400);
@@ -106,7 +106,7 @@ TEST(NetworkRows, ReadTheTable) {
   ASSERT_EQ(read->bands.size(), 1u);
   EXPECT_DOUBLE_EQ(read->bands[0].high, 229.41);
   EXPECT_EQ(read->left_out.at("the slower half of xxrjun-17-node"), 1);
-  EXPECT_EQ(read->left_out.at("within nodes of NVLink pairs, which no description says"), 1);
+  EXPECT_EQ(read->left_out.at("within nodes of NVLink pairs, which no description covers"), 1);
   EXPECT_EQ(read->left_out.at("unknown collective 'gather_all'"), 1);
   folder.gzip(place, head + "xxrjun-17-node,2,8,alltoall,-1,1400,22,,\n");
   EXPECT_THAT(read_network_rows(folder.file("")).error().line(), HasSubstr("is not a positive number: '-1'"));

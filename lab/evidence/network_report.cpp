@@ -15,7 +15,7 @@
 namespace tilecast {
 namespace {
 
-// Steps rule below it, bytes above.
+// Below it steps dominate, above it bytes.
 bool is_short(const NetworkRow& row) { return row.call.bytes < mebibytes(1); }
 
 struct NetworkErrors {
@@ -201,14 +201,15 @@ std::string network_report(const NetworkJudgement& judged, const CommConstants& 
   const auto lines = lines_of(judged);
   return "## Between nodes\n\n"
          "NCCL between two nodes on five clusters: two of H100 by nccl-tests (32 MB to 16 GB; of the 17 nodes, whose "
-         "links are sick in part, the faster half of each size), three of A100 and A40 by Vidur's profiler (2 KB to 64 "
+         "links are partly faulty, the faster half of each size), three of A100 and A40 by Vidur's profiler (2 KB to "
+         "64 "
          "MB). *Held-out sizes*: three of ten, of Vidur's a tenth; the network's other sizes were seen, and what it "
          "departs from physics by is interpolated. *Left out*: figures fitted on the other networks; the network is "
          "told the bandwidth of one pair of GPUs and stands otherwise on the built-in description of such nodes. A "
          "pair "
          "below 11.25 GB/s is taken to have no GPUDirect: that rule and what a node carries without it were set with "
          "Vidur's A100 in sight, the only such network whose collectives were measured, so that its left-out figure is "
-         "no blind one. Vidur's send/recv is the sender's kernel, which ends once the rest of the message fits into "
+         "not a blind one. Vidur's send/recv is the sender's kernel, which ends once the rest of the message fits into "
          "NCCL's buffer of 4 MiB; such rows stand apart. Means are over calls, then over networks.\n\n" +
          bounds_text(judged) + by_network(judged, lines) + by_call(lines) + figures_text(judged) +
          "Calls within nodes of the same clusters, by the constants of other sources; they trained nothing:\n\n" +
@@ -217,7 +218,7 @@ std::string network_report(const NetworkJudgement& judged, const CommConstants& 
          "forecast "
          "is of the size at which one node's forecast is the bandwidth measured on one node: over healthy InfiniBand "
          "of "
-         "400 Gb/s a GPU, and over the fabric huggingface-h100, which was set by hand to these medians and says how "
+         "400 Gb/s per GPU, and over the fabric huggingface-h100, which was set by hand to these medians and says how "
          "far "
          "a busy cluster is from its data sheet:\n\n" +
          by_band(judged, constants);

@@ -117,7 +117,7 @@ const CardRow* best_of(const std::vector<const CardRow*>& rows, Value&& value) {
 
 std::string choice_table(const std::vector<CardRow>& rows) {
   std::string text =
-      "| model | tokens in, out | cards | most a GPU: measured | planned | most a dollar: measured | planned |\n"
+      "| model | tokens in, out | cards | most per GPU: measured | planned | most per dollar: measured | planned |\n"
       "|---|---|---|---|---|---|---|\n";
   int loads = 0, alike = 0, alike_by_price = 0, close = 0;
   for (const auto& [load, of_load] : by_load(rows)) {
@@ -137,8 +137,8 @@ std::string choice_table(const std::vector<CardRow>& rows) {
                         std::get<2>(load), cards, most->gpu, chosen->gpu, worth->gpu, bought->gpu);
   }
   return fmt::format(
-             "Of {} loads that several cards were measured at, the card with most tokens a GPU is the planned one in "
-             "{}, the one with most tokens a dollar (list prices of data/prices) in {}; in {} the planned one is "
+             "Of {} loads that several cards were measured at, the card with most tokens per GPU is the planned one in "
+             "{}, the one with most tokens per dollar (list prices of data/prices) in {}; in {} the planned one is "
              "within 10 % of the best by the measured figures.\n\n",
              loads, alike, alike_by_price, close) +
          text + "\n";
@@ -146,9 +146,9 @@ std::string choice_table(const std::vector<CardRow>& rows) {
 
 std::string row_table(const std::vector<CardRow>& rows) {
   std::string text =
-      "| model | GPU | GPUs | formats | tokens in, out | measured as | tokens/s a GPU | planned as | in flight | "
+      "| model | GPU | GPUs | formats | tokens in, out | measured as | tokens/s per GPU | planned as | in flight | "
       "weights GiB "
-      "| tokens/s a GPU | error | seen |\n|---|---|---:|---|---|---|---:|---|---:|---:|---:|---:|---|\n";
+      "| tokens/s per GPU | error | seen |\n|---|---|---:|---|---|---|---:|---|---:|---:|---:|---:|---|\n";
   for (const CardRow& r : rows) {
     const std::string head =
         fmt::format("| {} | {} | {} | {} | {}, {} | {} | {:.0f} |", r.model, r.gpu, r.gpus,

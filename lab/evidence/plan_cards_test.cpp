@@ -48,7 +48,7 @@ TEST(PlanCards, TheSameChipBesideAnotherHost) {
   EXPECT_EQ(card_report({}).find("GB200"), std::string::npos);
 }
 
-// gpt-oss runs on one H200 or one B200; the B200 has more tokens a GPU, planned as measured.
+// gpt-oss runs on one H200 or one B200; the B200 has more tokens per GPU, planned as measured.
 TEST(PlanCards, GptOssIsPlannedOntoTheFasterCard) {
   const TestFolder folder;
   auto rows =

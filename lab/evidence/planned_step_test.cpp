@@ -211,7 +211,7 @@ TEST(PlannedStep, AllRanksCanRunIt) {
       std::vector<RankTrace> traces = traces_of(nodes);
       const Status checked = check(nodes.groups, traces);
       EXPECT_TRUE(checked) << c.name << ": " << checked.error().line();
-      // Nobody waits for a rank that waits for others, however uneven ranks are, on a slow network either.
+      // Nobody waits for a rank that waits for others, however uneven the ranks are, and on a slow network too.
       std::size_t turn = 0;
       for (RankTrace& trace : traces)
         for (TraceNode& n : trace.nodes) n.duration = n.duration * static_cast<double>(1 + turn++ * 7 % 11);
@@ -219,7 +219,7 @@ TEST(PlannedStep, AllRanksCanRunIt) {
     }
 }
 
-// Ranks that took collectives of two groups in different orders would wait for each other for ever.
+// Ranks that took collectives of two groups in different orders would wait for each other forever.
 TEST(PlannedStep, EveryCollectiveWaitsForTheOneBefore) {
   for (const SteppedRun& c : cases()) {
     const RankTrace trace = nodes_of(c).trace_of(0);

@@ -66,7 +66,7 @@ int weight_copies(const std::vector<std::string>& side, const std::string& type)
 Result<Asked> asked_for(std::string_view kind, const std::string& sides, const std::string& type) {
   const std::vector<std::string> side = split(sides, 'x');
   const auto none = [&] {
-    return error("no kernel of ours: " + std::string(kind) + " " + type, "its kinds are those of tools/collect");
+    return error("not a kernel of ours: " + std::string(kind) + " " + type, "the kinds are those of tools/collect");
   };
   Asked asked;
   asked.context.engine = Launcher::pytorch, asked.context.warmth = Warmth::warm;
@@ -257,7 +257,7 @@ std::string power_report(const PowerRows& judged) {
           "The first replay of a graph after a pause takes longer than its kernels, a loop in registers as much as a "
           "product,\nof whatever length: that is in the time of ten launches and hardly in that of 20 ms. The middle "
           "of "
-          "what {} kernels take\nmore so, products of bf16 and fp8 not among them, is {:.1f} us a burst; each of a "
+          "what {} kernels take\nmore so, products of bf16 and fp8 not among them, is {:.1f} us per burst; each of a "
           "burst's launches is forecast with its share.\n\n",
           judged.start.kernels, judged.start.seconds * 1e6) +
       table_of(by_data, "data") + "Normal data, by kind of kernel:\n\n" + table_of(by_kind, "kernels");

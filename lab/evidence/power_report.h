@@ -35,7 +35,7 @@ Result<BurstStart> burst_start(const std::string& path);
 struct PowerRows {
   std::vector<PowerRow> rows;
   BurstStart start;
-  std::map<std::string, Count> left_out;  // by why: no kernel of ours, no forecast
+  std::map<std::string, Count> left_out;  // by reason: no kernel of ours, no forecast
 };
 Result<PowerRows> judge_power(const std::string& path, const std::string& gpu, const ModelSource& weights);
 

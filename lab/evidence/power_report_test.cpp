@@ -23,7 +23,7 @@ TEST(PowerReport, ErrorsAreOfRowsThatHaveTheFigure) {
   EXPECT_EQ(clock.rows, 1);
 }
 
-// A load that lasts meets the limit: longer, slower clocked, and no more watts than the card may draw.
+// A sustained load meets the limit: it takes longer, clocks lower, and draws no more watts than the card may.
 TEST(PowerReport, LoadsThatLastAreSlowerThanBursts) {
   const TestFolder folder;
   const auto judged =
@@ -47,7 +47,8 @@ TEST(PowerReport, LoadsThatLastAreSlowerThanBursts) {
   EXPECT_NE(report.find("| 2 s | normal | 1 |"), std::string::npos) << report;
 }
 
-// Bursts of ten launches: 4.2 us a launch are 42 us a burst, of two 21. Products of bf16 are judged, not asked.
+// Bursts of ten launches: 4.2 us per launch are 42 us per burst, of two 21. Products of bf16 are judged, and take no
+// part in the fit.
 TEST(PowerReport, WhatABurstsFirstReplayTakesIsReadOffOtherKernelsThanThoseJudged) {
   const TestFolder folder;
   const std::string path = folder.plain("r.csv", std::string(kPowerColumns) +

@@ -178,7 +178,7 @@ std::string programs_report(const std::vector<JudgedProgram>& programs) {
       "off, that "
       "of the norms with the grid and block of these programs' own kernels. The half is not blind. In the half to "
       "judge by, the least recognised is the program with an operator "
-      "of its own in Triton. Mean absolute errors in per cent; wall time without programs that wait for the host; "
+      "of its own in Triton. Mean absolute errors in percent; wall time without programs that wait for the host; "
       "recognised: "
       "the least "
       "share of a program's profiled time whose operators have a rule.\n\n"
@@ -220,7 +220,7 @@ std::string programs_report(const std::vector<JudgedProgram>& programs) {
       "convolutions of compiled programs are channels last was found in `mobilenet`, a judged one.\n";
   for (const char* engine : {"eager", "compile"}) {
     out += fmt::format(
-        "\n## {}\n\nMeasured milliseconds and gigabytes, and the forecast's error in per cent; launches forecast / "
+        "\n## {}\n\nMeasured milliseconds and gigabytes, and the forecast's error in percent; launches forecast / "
         "measured.\n\n"
         "| program | set | half | kernels | error | step | error | peak | error | launches | recognised |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",

@@ -41,7 +41,7 @@ struct ConstantsReport {
   std::vector<std::string> of_families = {};  // the only families whose rows were used; empty: all
 };
 std::string constants_page(const ConstantsReport& report);
-// The page's table of what is learned, in the mean over the cards left out; empty: it has none.
+// The page's table of what is learned, averaged over the cards left out; empty: it has none.
 std::string learned_means_of(std::string_view page);
 
 }  // namespace tilecast

@@ -18,7 +18,7 @@ constexpr double kLeastBytes = 256, kMostBytes = 1024.0 * 1024 * 1024;
 constexpr std::array<std::string_view, 5> kFiles = {
     "aiconfigurator/nccl.csv.gz", "aiconfigurator/custom_allreduce.csv.gz", "aiconfigurator/deepep_normal.csv.gz",
     "aiconfigurator/deepep_ll.csv.gz", "aiconfigurator/trtllm_alltoall.csv.gz"};
-// Its cards are aliases in data/gpus.
+// Its names of cards are aliases in data/gpus.
 constexpr std::array<NameRule, 2> kGpus = {
     {{"b60", "", "oneCCL, a library of other collectives"},
      {"rtx_pro_6000_server", "", "its collectives came after the constants were fitted, and are kept to judge them"}}};

@@ -21,7 +21,7 @@ struct CollectiveRow {
 };
 
 // Rows from 256 B to 1 GiB of the collectives below `folder` (shared/data), and every exchange. oneCCL's rows (Intel)
-// are left out, and DeepEP's of H200 that repeat H100's digit by digit; `left_out` counts them and others by why.
+// are left out, and DeepEP's of H200 that repeat H100's digit by digit; `left_out` counts them and others by reason.
 Result<std::vector<CollectiveRow>> read_collectives(const std::string& folder, LeftOutRows* left_out = nullptr);
 
 // The machine of eight L40S, whose rows of four and eight GPUs run at a tenth of its links and are judged apart.

@@ -67,7 +67,7 @@ FillRow gemm_table(Cells& cells, const Common& common, Names& names) {
   };
 }
 
-// The absorbed projections of multi-head latent attention at DeepSeek's dimensions, one product a head: "pre" takes a
+// The absorbed projections of multi-head latent attention at DeepSeek's dimensions, one product per head: "pre" takes a
 // query head (128) into the latent space (512), "post" takes the result back.
 FillRow mla_bmm_table(Cells& cells, const Common& common, Names& names) {
   constexpr Count kHead = 128, kLatent = 512;

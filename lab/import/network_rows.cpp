@@ -52,7 +52,7 @@ Status add_network_row(const NetworkTable& table, NetworkRows& into) {
   NetworkRow row{network, static_cast<int>(*nodes), static_cast<int>(*local), {}, {}};
   if (table[4].empty()) return add_band(table, *op, row.nodes, row.local, into);
   if (row.nodes == 1 && network.ends_with("pairwise_nvlink"))
-    return leave_out(into.left_out, "within nodes of NVLink pairs, which no description says"), Ok{};
+    return leave_out(into.left_out, "within nodes of NVLink pairs, which no description covers"), Ok{};
   const auto size = table.number(4), time = table.number(5);
   if (!size || !time) return (size ? time : size).error();
   const bool message = *op == CollectiveOp::send_recv;

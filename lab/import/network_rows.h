@@ -32,7 +32,7 @@ struct NetworkRows {
 };
 
 // Below `folder` (shared/data). Of the cluster of 17 nodes, some of whose links are faulty, only the faster half of
-// the rows of each size. Calls within nodes of NVLink pairs are left out: no description says such nodes.
+// the rows of each size. Calls within nodes of NVLink pairs are left out: no description covers such nodes.
 Result<NetworkRows> read_network_rows(const std::string& folder);
 
 // The built-in cluster whose nodes resemble a network's; their own network is not stated.

@@ -23,7 +23,9 @@ CublasGpu fitted_gpu(const Gpu& gpu, bool batched) {
       return batched ? CublasGpu::pascal_gp104 : CublasGpu::turing;
     case Architecture::volta: return CublasGpu::volta;
     case Architecture::turing: return CublasGpu::turing;
-    default: return has_later_simt(gpu) ? CublasGpu::hopper : CublasGpu::ampere;
+    case Architecture::hopper:
+    case Architecture::blackwell: return CublasGpu::hopper;
+    default: return CublasGpu::ampere;
   }
 }
 
@@ -142,10 +144,6 @@ GemmTile tile_of(const KernelNet& net) {
 
 }  // namespace
 
-bool has_later_simt(const Gpu& gpu) {
-  return gpu.architecture == Architecture::hopper || gpu.architecture == Architecture::blackwell;
-}
-
 GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   const CublasNets& fitted = cublas_nets();
   const CublasGpu kernels = fitted_gpu(gpu, batched);
@@ -173,6 +171,7 @@ GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   choice.reduction_kernel = results * best.split <= static_cast<double>(kWorkspaceFloats);
   if (kernels == CublasGpu::hopper) {
     choice.stages = 3;
+    choice.past_registers = true;
     choice.latency_steps = gpu.tuned(kLaterStepClocks) / pipeline_latency(gpu).step_clocks;
     choice.result_slots = gpu.tuned(kLaterResultSlots);
   }

@@ -12,9 +12,6 @@
 
 namespace tilecast {
 
-// Whether cuBLAS runs this card's fp32 products in the kernels it has for Hopper.
-bool has_later_simt(const Gpu& gpu);
-
 // `batched`: a strided-batched call (torch.bmm, whatever its batch) rather than a linear layer's.
 GemmChoice choose_simt(const GemmProblem& problem, bool batched, const Gpu& gpu);
 

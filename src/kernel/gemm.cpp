@@ -6,7 +6,6 @@
 
 #include "constants/product.h"
 #include "kernel/checks.h"
-#include "kernel/cublas_simt.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/mfma_tiles.h"
 #include "kernel/quantize.h"
@@ -144,9 +143,10 @@ double far_rows_share(const GemmProblem& p, Layout layout, const MathPath& math,
 // Before copies were asynchronous, a step's tiles went through registers to shared memory, in slots of the same
 // schedulers; small tiles load more elements per result. Later kernels copy past the registers, but in small tiles
 // their threads have fewer results, and read more of shared memory for each.
-double loading_share(const MathPath& math, const GemmTile& tile, const Gpu& gpu) {
+double loading_share(const MathPath& math, const GemmChoice& choice, const Gpu& gpu) {
   if (math.pipe != Pipe::vector || gpu.vendor != Vendor::nvidia) return 1;
-  if (math.input == DType::fp32 && has_later_simt(gpu))
+  const GemmTile& tile = choice.tile;
+  if (choice.past_registers)
     return 1 / (1 + gpu.tuned(kLaterLoadingSlots) * std::max(0.0, 1.0 / tile.m + 1.0 / tile.n - 2.0 / kLargestSquare));
   const Tunable& slots = gpu.architecture == Architecture::pascal ? kPascalLoadingSlots : kLoadingSlots;
   return 1 / p_norm(1.0, gpu.tuned(slots) * (1.0 / tile.m + 1.0 / tile.n), kLoadingOverlap);
@@ -168,7 +168,7 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
                             : scaled               ? choose_scaled_mm(p, *math, gpu, *scaled)
                                      : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
-  plan->launches.back().math_share = alignment_share(alignment, gpu) * loading_share(*math, choice.tile, gpu) *
+  plan->launches.back().math_share = alignment_share(alignment, gpu) * loading_share(*math, choice, gpu) *
                                      far_rows_share(p, layout, *math, choice, gpu);
   if (choice.split > 1 && choice.reduction_kernel)
     plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));

@@ -30,6 +30,7 @@ struct GemmChoice {
   bool persistent = false;           // at most one round of CTAs walks the tiles
   Count concurrent = 0;              // CTAs the GPU runs at once; zero: unknown, and no re-reads are forecast
   int coalesced = 1;                 // SMs whose simultaneous requests for the same line L2 serves once
+  bool past_registers = false;       // a SIMT kernel's tiles reach shared memory without passing registers
   bool direct_weights = false;       // weights go into registers, bypassing shared memory
   Bytes shared_per_result;           // through shared memory on a result's way out
   double scale_slots = 0;            // vector slots per result in every step, for its scales
