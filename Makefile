@@ -194,6 +194,7 @@ evidence: build/tilecast-lab
 	@build/tilecast-lab power -o docs/accuracy/power.md
 	@build/tilecast-lab amd --data ../shared/data -o docs/accuracy/amd.md
 	@build/tilecast-lab attention --data ../shared/data -o docs/accuracy/attention.md
+	@build/tilecast-lab drawn -o docs/accuracy/drawn.md
 	@build/tilecast-lab retime -o docs/accuracy/retime.md
 	@build/tilecast-lab plans -o docs/accuracy/deployments.md
 	@build/tilecast-lab papers --data ../shared/data --only cards --methods tilecast,roofline -o docs/accuracy/cards.md

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   CoverageCommand coverage;
   AmdCommand amd;
   AttentionCommand attention;
+  DrawnCommand drawn;
   PowerCommand power;
   RetimeJudgeCommand retime;
   PlanCardsCommand plans;
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
   add_coverage_command(app, coverage, chosen);
   add_amd_command(app, amd, chosen);
   add_attention_command(app, attention, chosen);
+  add_drawn_command(app, drawn, chosen);
   add_power_command(app, power, chosen);
   add_retime_judge_command(app, retime, chosen);
   add_plan_cards_command(app, plans, chosen);

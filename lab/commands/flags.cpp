@@ -285,6 +285,15 @@ void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen) {
   sub->callback([&] { chosen = [&options] { return run_amd(options); }; });
 }
 
+void add_drawn_command(CLI::App& app, DrawnCommand& options, Command& chosen) {
+  CLI::App* sub = app.add_subcommand("drawn", "PyTorch's kernels at shapes drawn at random, beside their forecasts");
+  sub->add_option("--measurements", options.measurements, "the draw, in our form")->capture_default_str();
+  sub->add_option("--weights", options.weights, "a weight file (default: the shipped one)");
+  sub->add_option("-o,--out", options.out, "write the page (docs/accuracy/drawn.md) instead of printing it");
+  sub->footer("Example:\n  tilecast-lab drawn -o docs/accuracy/drawn.md");
+  sub->callback([&] { chosen = [&options] { return run_drawn(options); }; });
+}
+
 void add_attention_command(CLI::App& app, AttentionCommand& options, Command& chosen) {
   CLI::App* sub = app.add_subcommand("attention", "an H200's attention by implementation, seen and left out");
   sub->add_option("--measurements", options.measurements, "its rows, in our form")->capture_default_str();

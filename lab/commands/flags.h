@@ -10,6 +10,7 @@
 #include "lab/commands/attention_command.h"
 #include "lab/commands/collectives_command.h"
 #include "lab/commands/coverage_command.h"
+#include "lab/commands/drawn_command.h"
 #include "lab/commands/endtoend_command.h"
 #include "lab/commands/evaluate_command.h"
 #include "lab/commands/fit_command.h"
@@ -38,6 +39,7 @@ void add_collectives_command(CLI::App& app, CollectivesCommand& options, Command
 void add_coverage_command(CLI::App& app, CoverageCommand& options, Command& chosen);
 void add_amd_command(CLI::App& app, AmdCommand& options, Command& chosen);
 void add_attention_command(CLI::App& app, AttentionCommand& options, Command& chosen);
+void add_drawn_command(CLI::App& app, DrawnCommand& options, Command& chosen);
 void add_power_command(CLI::App& app, PowerCommand& options, Command& chosen);
 void add_plan_cards_command(CLI::App& app, PlanCardsCommand& options, Command& chosen);
 void add_retime_judge_command(CLI::App& app, RetimeJudgeCommand& options, Command& chosen);

@@ -70,6 +70,7 @@ constexpr std::string_view kOtherPages =
     "amd`)\n"
     "- [Attention](accuracy/attention.md): of an H200 by implementation, forward and backward, seen and left out "
     "(`tilecast-lab attention`)\n"
+    "- [Single kernels of PyTorch](accuracy/drawn.md): on an H200, at shapes drawn at random (`tilecast-lab drawn`)\n"
     "- [Power](accuracy/power.md): times, clocks and watts of an H200 in bursts, windows and under sustained load "
     "(`tilecast-lab power`)\n"
     "- [Recordings](accuracy/retime.md): kernels of an H200 forecast from recordings at other batches and lengths "

@@ -50,7 +50,7 @@ constexpr std::array<VectorOp, 11> kVectorOps = {{{"add", PointwiseOp::add, 2},
                                                   {"div", PointwiseOp::div, 2},
                                                   {"divu", PointwiseOp::mul, 1},
                                                   {"pow", PointwiseOp::pow, 2},
-                                                  {"powu", PointwiseOp::pow, 1},
+                                                  {"powu", PointwiseOp::square, 1},
                                                   {"relu", PointwiseOp::relu, 1},
                                                   {"gelu", PointwiseOp::gelu, 1},
                                                   {"tanh", PointwiseOp::tanh, 1}}};

@@ -104,6 +104,7 @@ void add_streaming(List& list) {
   list.add(kExpSlots);
   list.add(kErfSlots);
   list.add(kPowSlots);
+  list.add(kSquareSlots);
   list.add(kTanhSlots);
   list.add(kExponentialSlots);
   list.add(kFilteredDrawSlots);

@@ -24,8 +24,16 @@ inline constexpr Number kExpSlots{
 inline constexpr Number kErfSlots{
     "element.erf",     14, "slots", published, "polynomial of degree 9 times an ex2, and its branch select",
     sources::kCudaMath};
-inline constexpr Number kPowSlots{
-    "element.pow",
+inline constexpr Number kPowSlots{"element.pow",
+                                  90,
+                                  "slots",
+                                  measured,
+                                  "of CUDA's powf, by any exponent",
+                                  "32 to 64 million numbers to the power of 2.5 on an H200 "
+                                  "(data/measurements/h200_sweep.csv.gz); NeuSight's products "
+                                  "of two tensors on A100 take as long as their powers, which allows 85"};
+inline constexpr Number kSquareSlots{
+    "element.square",
     2,
     "slots",
     published,

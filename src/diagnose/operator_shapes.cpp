@@ -173,7 +173,7 @@ Sizes sizes_of(const OperatorCall& op) {
 PointwiseOp pointwise_op(std::string_view name) {
   constexpr std::pair<std::string_view, PointwiseOp> kOps[] = {
       {"gelu", PointwiseOp::gelu}, {"silu", PointwiseOp::silu}, {"tanh", PointwiseOp::tanh},
-      {"relu", PointwiseOp::relu}, {"exp", PointwiseOp::exp},   {"pow", PointwiseOp::pow},
+      {"relu", PointwiseOp::relu}, {"exp", PointwiseOp::exp},   {"pow", PointwiseOp::square},
       {"div", PointwiseOp::div},   {"mul", PointwiseOp::mul},   {"copy", PointwiseOp::copy}};
   for (const auto& [word, op] : kOps)
     if (contains(name, word)) return op;

@@ -34,7 +34,7 @@ void spell_rms_norm(SectionRewriter& out, const Operator& op, const RmsNorm& nor
   };
   int x = op.inputs.front();
   if (cast) x = out.walking(TorchWalk::widen, full(out.add(op.name + ".float", copy_of(elements), {x}, elements)));
-  const int squares = full(out.pointwise(op.name + ".pow", PointwiseOp::pow, {x}, elements));
+  const int squares = full(out.pointwise(op.name + ".pow", PointwiseOp::square, {x}, elements));
   Reduction mean;
   mean.rows = norm.rows, mean.cols = norm.cols;
   int scale = full(out.add(op.name + ".mean", mean, {squares}, norm.rows));
@@ -120,7 +120,7 @@ void spell_gelu(SectionRewriter& out, const Operator& op, Count n) {
   const int x = op.inputs.front();
   const auto unary = [&](const char* name, PointwiseOp f, int y) { return out.pointwise(op.name + name, f, {y}, n); };
   const int half = unary(".half", PointwiseOp::mul, x);
-  int y = unary(".pow", PointwiseOp::pow, x);
+  int y = unary(".pow", PointwiseOp::square, x);
   y = unary(".cubic", PointwiseOp::mul, y);
   y = out.pointwise(op.name + ".add", PointwiseOp::add, {x, y}, n);
   y = unary(".scale", PointwiseOp::mul, y);

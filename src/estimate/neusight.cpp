@@ -35,7 +35,7 @@ struct Pointwise {
   Count inputs;
   std::string_view name;
 };
-constexpr std::array<Pointwise, 11> kPointwise = {{{PointwiseOp::add, 2, "add"},
+constexpr std::array<Pointwise, 12> kPointwise = {{{PointwiseOp::add, 2, "add"},
                                                    {PointwiseOp::add, 1, "addu"},
                                                    {PointwiseOp::mul, 2, "mul"},
                                                    {PointwiseOp::mul, 1, "mulu"},
@@ -43,6 +43,7 @@ constexpr std::array<Pointwise, 11> kPointwise = {{{PointwiseOp::add, 2, "add"},
                                                    {PointwiseOp::div, 1, "divu"},
                                                    {PointwiseOp::pow, 2, "pow"},
                                                    {PointwiseOp::pow, 1, "powu"},
+                                                   {PointwiseOp::square, 1, "powu"},
                                                    {PointwiseOp::relu, 1, "relu"},
                                                    {PointwiseOp::gelu, 1, "gelu"},
                                                    {PointwiseOp::tanh, 1, "tanh"}}};

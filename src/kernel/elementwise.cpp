@@ -13,8 +13,9 @@ using namespace constants;
 namespace {
 
 // Arithmetic of PyTorch's functors in fp32.
-constexpr ElementCost kPow{kPowSlots, 0};    // by a constant, as norms and activations have it
-constexpr ElementCost kTanh{kTanhSlots, 2};  // exp and reciprocal, a polynomial near zero
+constexpr ElementCost kPow{kPowSlots, 0};
+constexpr ElementCost kSquare{kSquareSlots, 0};  // or a cube, as norms and activations have it
+constexpr ElementCost kTanh{kTanhSlots, 2};      // exp and reciprocal, a polynomial near zero
 
 ElementCost forward_cost(PointwiseOp op) {
   switch (op) {
@@ -24,6 +25,7 @@ ElementCost forward_cost(PointwiseOp op) {
     case PointwiseOp::copy: return {0, 0};
     case PointwiseOp::div: return kDivision;
     case PointwiseOp::pow: return kPow;
+    case PointwiseOp::square: return kSquare;
     case PointwiseOp::exp: return kExp;
     case PointwiseOp::silu: return {kExp.slots + 1 + kDivision.slots, 2};  // x / (1 + exp(-x))
     case PointwiseOp::tanh: return kTanh;
@@ -43,6 +45,7 @@ ElementCost backward_cost(PointwiseOp op) {
     case PointwiseOp::tanh: return {2, 0};  // from the saved result
     case PointwiseOp::div: return kDivision;
     case PointwiseOp::pow: return {kPow.slots + 2, kPow.xu};
+    case PointwiseOp::square: return {kSquare.slots + 2, kSquare.xu};
     case PointwiseOp::silu: return {kSigmoid.slots + 4, kSigmoid.xu};
     case PointwiseOp::gelu: return {kErf.slots + kExp.slots + 6, kErf.xu + kExp.xu};  // cdf and pdf
   }

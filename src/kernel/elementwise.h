@@ -11,9 +11,9 @@
 namespace tilecast {
 
 // What one element costs beyond its loads and stores.
-enum class PointwiseOp : std::uint8_t { add, mul, div, pow, relu, gelu, silu, tanh, exp, copy };
-inline constexpr std::array<std::string_view, 10> kPointwiseOpNames = {"add",  "mul",  "div",  "pow", "relu",
-                                                                       "gelu", "silu", "tanh", "exp", "copy"};
+enum class PointwiseOp : std::uint8_t { add, mul, div, pow, relu, gelu, silu, tanh, exp, copy, square };
+inline constexpr std::array<std::string_view, 11> kPointwiseOpNames = {"add",  "mul",  "div", "pow",  "relu",  "gelu",
+                                                                       "silu", "tanh", "exp", "copy", "square"};
 constexpr const auto& enum_names(PointwiseOp) { return kPointwiseOpNames; }
 
 struct Elementwise {

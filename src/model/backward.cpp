@@ -68,7 +68,8 @@ Gradients pointwise_gradients(const Operator& op, const Elementwise& e) {
     case PointwiseOp::div:
       if (e.inputs < 2) return {plain(e.op, 1)};
       return {plain(PointwiseOp::mul, 2), plain(PointwiseOp::mul, 2)};
-    case PointwiseOp::pow: return {plain(PointwiseOp::pow, 1), plain(PointwiseOp::mul, 1), plain(PointwiseOp::mul, 2)};
+    case PointwiseOp::pow:
+    case PointwiseOp::square: return {plain(e.op, 1), plain(PointwiseOp::mul, 1), plain(PointwiseOp::mul, 2)};
     default: return {{"grad", gradient_form(e)}};
   }
 }

@@ -17,7 +17,7 @@ namespace {
 PointwiseOp pointwise_of(ActivationKind kind) {
   switch (kind) {
     case ActivationKind::relu: return PointwiseOp::relu;
-    case ActivationKind::relu_squared: return PointwiseOp::pow;
+    case ActivationKind::relu_squared: return PointwiseOp::square;
     case ActivationKind::gelu:
     case ActivationKind::gelu_tanh: return PointwiseOp::gelu;
     case ActivationKind::silu: return PointwiseOp::silu;

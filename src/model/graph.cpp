@@ -92,6 +92,7 @@ OpClass pointwise_class(PointwiseOp op) {
     case PointwiseOp::mul:
     case PointwiseOp::div:
     case PointwiseOp::pow:
+    case PointwiseOp::square:
     case PointwiseOp::exp: return OpClass::pointwise;
   }
   return OpClass::pointwise;

@@ -28,7 +28,7 @@ constexpr auto kArithmetic = std::to_array<Row>({
     {"Sub", 2, PointwiseOp::add},
     {"Mul", 2, PointwiseOp::mul},
     {"Div", 2, PointwiseOp::div},
-    {"Pow", 2, PointwiseOp::pow},
+    {"Pow", 2, PointwiseOp::square},  // as norms and activations have it
     {"Mod", 2, PointwiseOp::div},
     {"Min", 1, PointwiseOp::add},
     {"Max", 1, PointwiseOp::add},

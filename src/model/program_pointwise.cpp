@@ -110,10 +110,19 @@ constexpr auto kPointwise = std::to_array<PointwiseRow>({
     {"nan_to_num", PointwiseOp::relu},
 });
 
-PointwiseOp kernel_of_base(std::string_view base) {
+// Powers that PyTorch multiplies out or takes roots for; any other is CUDA's powf (PowKernel.cu).
+PointwiseOp kernel_of_power(const OperatorView& view) {
+  if (view.tensor("exponent")) return PointwiseOp::pow;
+  const double exponent = view.number("exponent", 2);
+  if (exponent == 2 || exponent == 3 || exponent == -2) return PointwiseOp::square;
+  return std::abs(exponent) == 0.5 || exponent == -1 ? PointwiseOp::div : PointwiseOp::pow;
+}
+
+PointwiseOp kernel_of(const OperatorView& view) {
+  const std::string_view base = operator_base(view.name());
   for (const PointwiseRow& row : kPointwise)
     if (row.op == base) return row.as;
-  return base == "pow" ? PointwiseOp::pow : PointwiseOp::add;
+  return base == "pow" ? kernel_of_power(view) : PointwiseOp::add;
 }
 
 // Tensors that a kernel reads element by element: those on the card. A number on the CPU is a constant of the kernel.
@@ -162,7 +171,7 @@ void lower_pointwise(const OperatorView& view, KernelList& list) {
     read += std::min(bytes_of(*input), elements * element_bytes(input->dtype));
   }
   const IteratorWalk walk = iterator_walk(operands);
-  const PointwiseOp op = kernel_of_base(operator_base(view.name()));
+  const PointwiseOp op = kernel_of(view);
   if (converts(inputs, *out)) return add_mixed(view, list, read, op, walk);
   const PricedAs priced = priced_as(out->dtype);
   const double full = elements * element_bytes(out->dtype), inputs_read = std::round(read / full);

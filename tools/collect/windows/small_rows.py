@@ -117,8 +117,8 @@ STRIDED_PAIRS = "elementwise_kernel<128, 2, gpu_kernel_impl_nocast<BinaryFunctor
 PIECES = [
     ("rope_halves_fp32", STRIDED_PAIRS, "fp32", pointwise("torch_strided", "mul", 1, 0.5)),
     ("rmsnorm_hf", STRIDED_PAIRS, "fp32", pointwise("torch_strided", "mul", 1, 1)),
-    ("rmsnorm_hf", "pow_tensor_scalar", "fp32", pointwise("torch", "pow", 1, 1)),
-    ("gelu_new_hf", "pow_tensor_scalar", "bf16", pointwise("torch", "pow", 1, 4)),
+    ("rmsnorm_hf", "pow_tensor_scalar", "fp32", pointwise("torch", "square", 1, 1)),
+    ("gelu_new_hf", "pow_tensor_scalar", "bf16", pointwise("torch", "square", 1, 4)),
     ("gelu_new_hf", "tanh_kernel", "bf16", pointwise("torch", "tanh", 1, 4)),
     ("rope_halves_fp32", "elementwise_kernel<128, 4, gpu_kernel_impl<direct_copy", "bf16",
      copy("torch_strided_widen")),

@@ -1,0 +1,39 @@
+#include "lab/evidence/drawn_report.h"
+
+#include <fmt/format.h>
+
+#include "lab/evaluate/judge.h"
+#include "support/table.h"
+
+namespace tilecast {
+
+Result<std::vector<Group>> judge_drawn(const std::string& path, const Weights& shipped, int threads) {
+  Names names;
+  const auto read = read_sampled({path}, {0, 0}, ReadOptions{}, names);
+  if (!read) return read.error();
+  JudgeOptions options;
+  options.weights = &shipped;
+  const std::vector<Measurement> rows = judgeable(read->rows, options);
+  if (rows.size() != read->rows.size())
+    return Error{path, "source", "is one that the weights were trained on",
+                 "tools/collect/windows/draw.py --source names another draw"};
+  return group_errors(rows, forecast_with(shipped, rows, threads), {Key::family, Key::dtype, Key::kernel_source});
+}
+
+std::string drawn_report(const std::vector<Group>& groups) {
+  std::string text =
+      "## Single kernels of PyTorch\n\n"
+      "Kernels of PyTorch 2.11 in CUDA graphs on an H200, in windows of 20 ms, at shapes drawn at random: matrix "
+      "products of any size\nand alignment, batched ones, attention by backend, rows and streams "
+      "(tools/collect/windows/draw.py). No training read this draw and\nnothing was chosen with it; kernels of other "
+      "draws were trained on. *In interval*: share of rows inside their 80 % interval.\n\n";
+  Table table({"family", "dtype", "kernel"}, {"rows", "mean", "median", "p90", "bias", "in interval"});
+  const auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
+  for (const Group& group : groups)
+    table.add({group.keys[0], group.keys[1], group.keys[2], fmt::format("{}", group.rows), percent(group.mean),
+               percent(group.median), percent(group.p90), fmt::format("{:+.1f} %", 100 * group.bias),
+               fmt::format("{:.0f} %", 100 * group.coverage)});
+  return text + table.markdown();
+}
+
+}  // namespace tilecast

@@ -1,0 +1,18 @@
+// Single kernels of PyTorch on an H200 at shapes drawn at random (data/measurements/h200_draw_judge.csv.gz), which no
+// training read and nothing was chosen with, beside their forecasts by the shipped weights.
+#pragma once
+
+#include <string>
+
+#include "estimate/weights.h"
+#include "lab/evaluate/evaluate.h"
+#include "tilecast/result.h"
+
+namespace tilecast {
+
+// By family, format and kernel. An error if the weights were trained on the table.
+Result<std::vector<Group>> judge_drawn(const std::string& path, const Weights& shipped, int threads);
+
+std::string drawn_report(const std::vector<Group>& groups);
+
+}  // namespace tilecast
