@@ -66,6 +66,24 @@ TEST(ScaledMm, WorkstationBlackwell) {
   EXPECT_DOUBLE_EQ(in_ops(fp4.tasks.front().each.tensor), 2.0 * 128 * 128 * 8192);
 }
 
+// Rows that SGLang's benchmark hands unconverted scales: n x k/128 of them are written as fp32 and packed to bytes.
+TEST(ScaledMm, ScalesAreConvertedForTcgen05) {
+  const auto launches = [](std::string_view engine, std::string_view gpu) {
+    Context context;
+    context.engine = Launcher::named(engine);
+    return plan(Gemm{64, 4096, 2048}, *format_from("fp8_block"), *find_gpu(gpu), context)->launches;
+  };
+  EXPECT_EQ(launches("sglang", "H200-SXM").size(), 2u);
+  EXPECT_EQ(launches("trtllm", "B200").size(), 2u);
+  const std::vector<Launch> blackwell = launches("sglang", "B200");
+  ASSERT_EQ(blackwell.size(), 6u);
+  EXPECT_EQ(blackwell[3].name, "spread_scales");
+  EXPECT_DOUBLE_EQ(in_bytes(blackwell[3].total().l2_store), 4.0 * 4096 * (2048 / 128));
+  EXPECT_EQ(blackwell[4].name, "pack_scales");
+  EXPECT_DOUBLE_EQ(in_bytes(blackwell[4].total().l2_store), 4096.0 * (2048 / 128));
+  EXPECT_EQ(blackwell[5].name, "gemm");
+}
+
 TEST(ScaledMm, OnlyEnginesTakeIt) {
   Context context;
   const Gpu gpu = *find_gpu("H200-SXM");
