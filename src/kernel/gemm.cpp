@@ -68,7 +68,16 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   shape.cols = p.k;
   if (context.engine == Launcher::sglang && format.id == FormatId::fp8)
     shape.scale = ScaleOf::token;  // sgl_per_token_quant_fp8
-  return plan(shape, format, gpu, context);
+  auto plan_of_it = plan(shape, format, gpu, context);
+  if (plan_of_it && context.engine == Launcher::vllm && format.id == FormatId::nvfp4) {
+    // vllm/_custom_ops.py, create_fp4_scale_tensor: the product reads scales of whole tiles, 128 rows by 4 blocks, and
+    // the quantising kernel leaves what is beyond the matrix as it finds it.
+    const double scales = real(round_up(shape.rows, 128)) * real(round_up(ceil_div(p.k, 16), 4));
+    plan_of_it->launches.insert(
+        plan_of_it->launches.begin(),
+        streaming_launch(pointwise_stream("zero_scales", scales / 4, bytes(4), gpu), {scratch("scales", scales)}));
+  }
+  return plan_of_it;
 }
 
 // DeepGEMM on tcgen05 takes scales as powers of two, packed, one for every row. The weights' of a checkpoint are fp32,
