@@ -83,12 +83,13 @@ inline constexpr Tunable kDramLatency = Constant{
     "physics.dram_latency", 350, "ns", measured, "what a dependent load from DRAM takes more", sources::kNorms};
 inline constexpr Number kEagerFloor{
     "physics.eager_floor", 6, "us", measured, "an empty kernel launched by itself", "eager rows of the measured cards"};
-inline constexpr Tunable kFollowerFloor = Constant{"physics.follower_floor",
-                                                   0.4,
-                                                   "1",
-                                                   fitted,
-                                                   "of a floor that kernels after the first in a graph take",
-                                                   "kernels of one row start while the one before drains"};
+inline constexpr Tunable kFollowerFloor =
+    Constant{"physics.follower_floor",
+             1,
+             "1",
+             measured,
+             "of a floor that kernels after the first in a graph take",
+             "floors are a kernel's share of a chain, in which each waits for the one before to drain"};
 
 // Overlap: p of the p-norms that join the parts of a kernel.
 inline constexpr Tunable kProductOverlap = Constant{"overlap.product",

@@ -200,7 +200,7 @@ Estimate estimate(const Plan& plan, const Gpu& gpu, const Context& context, Meth
       e.latency = largest(e.achieved);
       e.limited_by = largest_resource(e.achieved);
     } else {
-      // Kernels after the first in a graph start while the previous one drains.
+      // A kernel waits until the one before it has drained, unless its constant says that some of that is hidden.
       const Seconds floor =
           launch_floor(physics, plan.launches[i], context.runtime) * (i == 0 ? 1.0 : physics.follower_floor);
       const Resource busiest = largest_resource(e.achieved);

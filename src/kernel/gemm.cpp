@@ -10,6 +10,7 @@
 #include "kernel/mfma_tiles.h"
 #include "kernel/quantize.h"
 #include "kernel/scaled_mm.h"
+#include "kernel/streaming.h"
 #include "support/arithmetic.h"
 
 namespace tilecast {
@@ -66,7 +67,41 @@ Result<Plan> quantise_first(const GemmProblem& p, const Format& format, const Gp
   shape.cols = p.k;
   if (context.engine == Launcher::sglang && format.id == FormatId::fp8)
     shape.scale = ScaleOf::token;  // sgl_per_token_quant_fp8
-  return plan(shape, format, gpu, context);
+  auto plan_of_it = plan(shape, format, gpu, context);
+  if (plan_of_it && context.engine == Launcher::vllm && format.id == FormatId::nvfp4) {
+    // vllm/_custom_ops.py, create_fp4_scale_tensor: the product reads scales of whole tiles, 128 rows by 4 blocks, and
+    // the quantising kernel leaves what is beyond the matrix as it finds it.
+    const double scales = real(round_up(shape.rows, 128)) * real(round_up(ceil_div(p.k, 16), 4));
+    plan_of_it->launches.insert(
+        plan_of_it->launches.begin(),
+        streaming_launch(pointwise_stream("zero_scales", scales / 4, bytes(4), gpu), {scratch("scales", scales)}));
+  }
+  return plan_of_it;
+}
+
+// DeepGEMM on tcgen05 takes scales as powers of two, packed, one for every row. The weights' of a checkpoint are fp32,
+// one for 128 x 128, and where they were not converted as they were loaded (AIConfigurator's rows of SGLang), every
+// call does it (DeepGEMM csrc/utils/layout.hpp, transform_sf_into_required_layout): it counts up the rows, divides the
+// counts, spreads the scales over them and packs the result. H100 and H200 read them as they are.
+void convert_scales_first(Plan& plan, const GemmProblem& p, const Format& format, const Gpu& gpu,
+                          const Context& context) {
+  if (format.id != FormatId::fp8_block || context.engine != Launcher::sglang) return;
+  if (gpu.tensor_generation() != TensorGeneration::tcgen05) return;
+  constexpr Count kScaled = 128;                         // elements with one scale
+  constexpr double kIndex = 8, kScale = 4, kPacked = 1;  // bytes
+  const double n = real(p.n), blocks = real(ceil_div(p.k, kScaled)), spread = n * blocks;
+  const auto add = [&](Stream stream, std::initializer_list<Operand> operands) {
+    plan.launches.push_back(streaming_launch(stream, operands));
+    plan.launches.back().plan_known = false;  // a layer whose scales were converted once launches none of them
+  };
+  add(pointwise_stream("count_rows", n, bytes(kIndex), gpu), {scratch("rows", kIndex * n)});
+  add(pointwise_stream("divide_rows", n, bytes(kIndex), gpu),
+      {rereads("rows", kIndex * n), scratch("rows", kIndex * n)});
+  Stream gather = pointwise_stream("spread_scales", spread, bytes(kScale), gpu);
+  gather.character = Character::gather;
+  add(gather, {rereads("scales", kScale * spread / kScaled), scratch("spread", kScale * spread)});
+  add(pointwise_stream("pack_scales", spread, bytes(kScale), gpu),
+      {rereads("spread", kScale * spread), scratch("packed", kPacked * spread)});
 }
 
 // Where the rows of matrices start: at multiples of 16 bytes, of 4, or anywhere. Those of tf32 start at multiples of 4.
@@ -158,6 +193,7 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   if (!math) return math.error();
   auto plan = quantise_first(p, format, gpu, context);
   if (!plan) return plan;
+  if (weights) convert_scales_first(*plan, p, format, gpu, context);
   const Alignment alignment = alignment_of(p, layout, *math);
   if (is_one_row(p, *math, alignment, gpu) && format.weight_bits == format.activation_bits) {
     plan->launches.push_back(one_row_launch(p, format, *math, weights));

@@ -148,7 +148,9 @@ std::optional<ScaledKernels> scaled_kernels(const Format& format, const Gpu& gpu
   // these.
   if (format.id == FormatId::fp8_block && !context.engine.empty())
     return context.engine == Launcher::trtllm ? ScaledKernels::trtllm_blocks : ScaledKernels::sglang;
-  if (format.id == FormatId::nvfp4 && !context.engine.empty() && is_sm120(gpu)) return ScaledKernels::fp4;
+  // Nor do the nvfp4 products of FlashInfer's CuTe DSL and of TensorRT-LLM's CUTLASS on tcgen05.
+  const bool fp4 = is_sm120(gpu) || gpu.tensor_generation() == TensorGeneration::tcgen05;
+  if (format.id == FormatId::nvfp4 && !context.engine.empty() && fp4) return ScaledKernels::fp4;
   if ((format.id == FormatId::fp8 || format.id == FormatId::fp8_token) && (vllm || sglang))
     return vllm ? ScaledKernels::vllm : ScaledKernels::sglang;
   return std::nullopt;

@@ -13,7 +13,7 @@ enum class ScaledKernels : std::uint8_t {
   vllm,
   sglang,
   trtllm_blocks,  // TensorRT-LLM's product of operands with a scale for every 128 of k
-  fp4             // nvfp4 on workstation Blackwell, the same in all engines
+  fp4             // nvfp4, the same in all engines
 };
 
 // Whether this engine runs products of this format on kernels of this kind, and on whose.

@@ -66,6 +66,49 @@ TEST(ScaledMm, WorkstationBlackwell) {
   EXPECT_DOUBLE_EQ(in_ops(fp4.tasks.front().each.tensor), 2.0 * 128 * 128 * 8192);
 }
 
+// Nobody's nvfp4 kernels split k on tcgen05, however few tiles there are: 1 x 20 of 128 x 128, 200 steps of 256 each.
+TEST(ScaledMm, DatacentreBlackwellKeepsLongSumsOfFp4Whole) {
+  for (const std::string_view engine : {"vllm", "sglang", "trtllm"}) {
+    Context context;
+    context.engine = Launcher::named(engine);
+    const Launch fp4 = plan(Gemm{12, 2560, 51200}, *format_from("nvfp4"), *find_gpu("B200"), context)->launches.back();
+    EXPECT_EQ(fp4.split, 1) << engine;
+    EXPECT_EQ(fp4.task_count(), 2560 / 128) << engine;
+    EXPECT_DOUBLE_EQ(fp4.tasks.front().steps, 51200 / 256) << engine;
+  }
+}
+
+// Rows that SGLang's benchmark hands unconverted scales: n x k/128 of them are written as fp32 and packed to bytes.
+TEST(ScaledMm, ScalesAreConvertedForTcgen05) {
+  const auto launches = [](std::string_view engine, std::string_view gpu) {
+    Context context;
+    context.engine = Launcher::named(engine);
+    return plan(Gemm{64, 4096, 2048}, *format_from("fp8_block"), *find_gpu(gpu), context)->launches;
+  };
+  EXPECT_EQ(launches("sglang", "H200-SXM").size(), 2u);
+  EXPECT_EQ(launches("trtllm", "B200").size(), 2u);
+  const std::vector<Launch> blackwell = launches("sglang", "B200");
+  ASSERT_EQ(blackwell.size(), 6u);
+  EXPECT_EQ(blackwell[3].name, "spread_scales");
+  EXPECT_DOUBLE_EQ(in_bytes(blackwell[3].total().l2_store), 4.0 * 4096 * (2048 / 128));
+  EXPECT_EQ(blackwell[4].name, "pack_scales");
+  EXPECT_DOUBLE_EQ(in_bytes(blackwell[4].total().l2_store), 4096.0 * (2048 / 128));
+  EXPECT_EQ(blackwell[5].name, "gemm");
+}
+
+// vLLM: scales of whole tiles are zeroed first, 128 rows by 2048 / 16 blocks for 5 rows.
+TEST(ScaledMm, VllmZeroesScalesOfFp4) {
+  const auto launches = [](std::string_view engine) {
+    Context context;
+    context.engine = Launcher::named(engine);
+    return plan(Gemm{5, 4096, 2048}, *format_from("nvfp4"), *find_gpu("B200"), context)->launches;
+  };
+  ASSERT_EQ(launches("vllm").size(), 3u);
+  EXPECT_EQ(launches("vllm").front().name, "zero_scales");
+  EXPECT_DOUBLE_EQ(in_bytes(launches("vllm").front().total().l2_store), 128.0 * 2048 / 16);
+  EXPECT_EQ(launches("sglang").size(), 2u);
+}
+
 TEST(ScaledMm, OnlyEnginesTakeIt) {
   Context context;
   const Gpu gpu = *find_gpu("H200-SXM");
