@@ -1,49 +1,16 @@
 // The linear-attention and state-space tables of AIConfigurator (gdn, kda, mamba2): one row per kernel, told apart by
 // its source. kernel/scan.h says how their columns map onto its fields.
-#include <array>
-
-#include "kernel/scan.h"
+#include "kernel/scan_sources.h"
 #include "lab/import/import_aiconfigurator.h"
 
 namespace tilecast::aiconfigurator {
 namespace {
 
-struct KnownKernel {
-  std::string_view source;
-  ScanKind kind;
-  bool fused;
-};
-constexpr std::array<KnownKernel, 15> kKernels = {{
-    {"causal_conv1d_fn", ScanKind::conv1d, false},
-    {"causal_conv1d_fn_qkv3", ScanKind::conv1d, false},
-    {"causal_conv1d_update", ScanKind::conv1d, false},
-    {"chunk_gated_delta_rule", ScanKind::chunk_gated_delta, false},
-    {"chunk_gated_delta_rule_triton", ScanKind::chunk_gated_delta, false},
-    {"chunk_gated_delta_rule_flashinfer", ScanKind::chunk_gated_delta, true},
-    {"fused_recurrent_gated_delta_rule", ScanKind::recurrent_gated_delta, false},
-    {"fused_recurrent_gated_delta_rule_packed_decode", ScanKind::recurrent_gated_delta, false},
-    {"chunk_kda", ScanKind::chunk_kda, false},
-    {"chunk_kda_with_fused_gate", ScanKind::chunk_kda, false},
-    {"flashkda_fwd", ScanKind::chunk_kda, true},
-    {"fused_recurrent_kda", ScanKind::recurrent_kda, false},
-    {"fused_recurrent_kda_packed_decode", ScanKind::recurrent_kda, false},
-    {"fused_sigmoid_gating_delta_rule_update", ScanKind::recurrent_kda, false},
-    {"fused_kda_decode", ScanKind::fused_kda_decode, false},
-}};
-// Further names of the fused decode kernel.
-constexpr std::array<std::string_view, 2> kFusedDecode = {"kda_fused_decode", "fused_kda_decode_mtp_dspark"};
-
-bool set_kernel(Scan& shape, std::string_view source) {
-  for (std::string_view other : kFusedDecode)
-    if (source == other) source = "fused_kda_decode";
-  for (const KnownKernel& known : kKernels) {
-    if (known.source != source) continue;
-    shape.kind = known.kind;
-    shape.fused = known.fused;
-    if (source == "causal_conv1d_fn_qkv3") shape.convolutions = 3;
-    return true;
-  }
-  return false;
+bool set_kernel(Scan& shape, std::string_view name) {
+  const ScanSource* source = scan_source(name);
+  if (!source) return false;
+  shape.kind = source->kind, shape.fused = source->fused, shape.convolutions = source->convolutions;
+  return true;
 }
 
 void set_phase(Cells& c, Column column, Scan& shape) {

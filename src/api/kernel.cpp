@@ -18,6 +18,7 @@
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
 #include "kernel/kernel.h"
+#include "kernel/scan.h"
 #include "kernel/shape_columns.h"
 #include "support/text.h"
 
@@ -79,10 +80,12 @@ Result<Context> context_of(const KernelQuery& query) {
 }
 
 // Engines mean something to the learned method only, and only those it has seen.
-Status check_engine(const KernelQuery& query, const FamilyModel* model) {
+Status check_engine(const KernelQuery& query, const Kernel& kernel, const FamilyModel* model) {
   if (query.engine.empty() && query.kernel_source.empty()) return Ok{};
   if (query.engine.empty())
     return field_error("kernel-source", "has no effect without engine", "say whose kernel it is, for example vllm");
+  // Scans have kinds that no table holds, and plans that depend on whose they are.
+  if (!model && query.method == Method::tilecast && kernel.shape.is<Scan>() && !query.engine.empty()) return Ok{};
   if (!model) return field_error("engine", "has no effect: nothing was learned of this kernel", "leave it out");
   const std::vector<std::string> engines = engines_of(*model);
   if (std::find(engines.begin(), engines.end(), query.engine) == engines.end())
@@ -115,7 +118,7 @@ Status find_models(Asked& asked, const KernelQuery& query, LookedUp& known) {
     return Error{query.weights, "",
                  "knows nothing of " + model_key(asked.kernel) + " under method " + std::string(name_of(query.method)),
                  "leave the weights out for the analytic forecast"};
-  return check_engine(query, asked.model);
+  return check_engine(query, asked.kernel, asked.model);
 }
 
 // The kernel that the engine chooses on the card, where the query names none (engine/attention_kernel.h). Models choose
@@ -320,7 +323,7 @@ Status forecast_times(const KernelQuery& common, std::span<const DimColumn> colu
   if (!shapes) return std::move(shapes).error();
   BatchMethod how{asked->context, default_physics(*asked->gpu), {}};
   if (asked->model) {
-    how.context = stand_in(*asked->model, asked->context, *asked->gpu);
+    how.context = stand_in(*asked->model, asked->context, *asked->gpu, &asked->kernel.shape);
     how.standing = standing_of(*asked->model, how.context, *asked->gpu);
   }
   std::vector<LearnedInput> inputs(how.standing ? std::min(kBlock, out.size()) : 1);

@@ -186,6 +186,10 @@ Program lower(const Graph& graph, const EngineOptions& options) {
     for (const Operator& op : section.operators) {
       const bool fused_gate = is_fused_gate(op, options);
       context.engine = fused_gate ? Launcher(Launcher::pytorch) : launcher;
+      // The serving engines call one kernel, DeepGEMM's, which reads a key once for all heads; how each of them attends
+      // says nothing about it, and FlashAttention's kernels of vLLM come nearest.
+      const bool scores = op.role == Role::indexer && is_attention(op.shape);
+      if (scores && serves(options.kind)) context.engine = Launcher::vllm;
       context.kernel_source = attention_source(op.shape, options.kind, options.era, options.attention);
       if (context.kernel_source.empty()) context.kernel_source = pointwise_source(op);
       if (fused_gate) context.kernel_source = KernelSource::named("triton_fused");

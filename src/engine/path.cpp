@@ -7,6 +7,7 @@
 
 #include "kernel/gemm.h"
 #include "kernel/moe.h"
+#include "kernel/scan.h"
 
 namespace tilecast {
 namespace {
@@ -95,6 +96,13 @@ ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine)
   if (kernel.shape.is<Moe>()) return experts_path(gpu, kernel.format, engine);
   if (kernel.shape.is<Gemm>()) return linear_path(gpu, kernel.format, engine);
   return {kernel.format, engine};
+}
+
+// As the kernel sources of AIConfigurator's gdn and kda tables name them, card by card.
+Shape scan_that_runs(const Gpu& gpu, const Launcher& engine, Shape shape) {
+  if (Scan* scan = shape.get_if<Scan>(); scan && engine == Launcher::vllm && (hopper(gpu) || blackwell(gpu)))
+    scan->fused = scan->kind == ScanKind::chunk_gated_delta || scan->kind == ScanKind::chunk_kda;
+  return shape;
 }
 
 bool multiplies_any_layout(const Gpu& gpu) { return blackwell(gpu) || gpu.vendor == Vendor::amd; }

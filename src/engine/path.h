@@ -24,6 +24,10 @@ struct ChosenPath {
 
 ChosenPath path_on(const Gpu& gpu, const Kernel& kernel, const Launcher& engine);
 
+// The form of a scan that an engine runs there: vLLM calls FlashInfer's gated delta rule and FlashKDA on Hopper and
+// data-centre Blackwell, and Triton's kernels elsewhere.
+Shape scan_that_runs(const Gpu& gpu, const Launcher& engine, Shape shape);
+
 // A product of narrow training, whose operands were cast before, by the vendor's library (cuBLASLt, hipBLASLt). On
 // cards where it was not measured under PyTorch, the same product under an engine stands in for it.
 ChosenPath narrow_path(const Gpu& gpu, const Kernel& kernel);

@@ -175,6 +175,7 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024, PyTorchVers
   if (source.empty()) source = path.kernel_source;
   if (!resolve_algorithm(algorithm_named(source), gpu)) source = {};
   as.kernel.shape = attention_that_runs(gpu, std::move(as.kernel.shape));
+  as.kernel.shape = scan_that_runs(gpu, as.context.engine, std::move(as.kernel.shape));
   if (source.empty())
     source = attention_source_on(gpu, call.kernel.shape, as.context.engine, call.kernel.format, torch);
   if (rocm_2024)

@@ -54,7 +54,7 @@ Result<Estimate> learned_in_fp32(const Learner& l, const Estimate& analytic, con
 Result<Priced> price(const Kernel& kernel, const Gpu& gpu, const Context& context, Method method,
                      const ModelSource* weights, Wanted wanted) {
   const FamilyModel* model = method == Method::tilecast && weights ? weights->find(kernel, gpu) : nullptr;
-  const Context named = model ? stand_in(*model, context, gpu) : context;
+  const Context named = model ? stand_in(*model, context, gpu, &kernel.shape) : context;
   auto planned = plan(kernel, gpu, named);
   if (!planned) return std::move(planned).error();
   Estimate e = estimate(*planned, gpu, named, method);

@@ -10,6 +10,8 @@
 #include "estimate/feature_schema.h"
 #include "gpu/registry.h"
 #include "kernel/attention_sources.h"
+#include "kernel/scan_sources.h"
+#include "kernel/shapes.h"
 #include "kernel/torch_walk.h"
 #include "support/text.h"
 
@@ -76,6 +78,30 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
         best = &*at;
   }
   return best;
+}
+
+// The scan kernel below a level that computes what the shape asks for, the one with most rows among those that fit best.
+const NamedSource* fitting(const FamilyModel& model, const Scan& shape, const std::string& level) {
+  const NamedSource* best = nullptr;
+  int best_fit = 0;
+  const std::string prefix = level + "/";
+  for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at) {
+    const ScanSource* source = at->second.index < 0 ? nullptr : scan_source(last_levels(at->first).kernel.text());
+    const int fit = source ? fit_of(*source, shape) : 0;
+    if (fit == 0 || fit < best_fit || (fit == best_fit && at->second.rows <= best->second.rows)) continue;
+    best = &*at, best_fit = fit;
+  }
+  return best;
+}
+
+// ... of the engine, where it has one of that form.
+const NamedSource* fitting(const FamilyModel& model, const Scan& shape, const Context& context,
+                           const SourceNames& names) {
+  const auto form = [&](const NamedSource* s) { return scan_source(last_levels(s->first).kernel.text())->fused; };
+  const NamedSource* own = context.engine.empty() ? nullptr : fitting(model, shape, names.engine);
+  if (own && form(own) == shape.fused) return own;
+  const NamedSource* any = fitting(model, shape, names.generation);
+  return any && (!own || form(any) == shape.fused) ? any : own;
 }
 
 // The kernel most likely run in a context that names none, or an unknown one; null: nothing better than its name.
@@ -145,10 +171,20 @@ SourceNames source_names(const Context& context, const Gpu& gpu) {
   return names;
 }
 
-Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu) {
+bool measures(const FamilyModel& model, const Shape& shape) {
+  const Scan* scan = shape.get_if<Scan>();
+  return !scan || std::any_of(model.sources.begin(), model.sources.end(), [&](const NamedSource& named) {
+    const ScanSource* source = named.second.index < 0 ? nullptr : scan_source(last_levels(named.first).kernel.text());
+    return source && source->kind == scan->kind;
+  });
+}
+
+Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu, const Shape* shape) {
   const SourceNames names = source_names(context, gpu);
-  if (find(model, names.kernel)) return context;
-  const NamedSource* best = likeliest(model, context, names);
+  const Scan* scan = shape ? shape->get_if<Scan>() : nullptr;
+  const ScanSource* named_scan = scan ? scan_source(context.kernel_source.text()) : nullptr;
+  if (find(model, names.kernel) && !(named_scan && named_scan->kind != scan->kind)) return context;
+  const NamedSource* best = scan ? fitting(model, *scan, context, names) : likeliest(model, context, names);
   if (!best) return context;
   const LastLevels levels = last_levels(best->first);
   Context named = context;

@@ -117,7 +117,11 @@ struct Standing {
 // if it names one). A name that neither the model nor the plans know is taken for a kernel of the same kind under
 // another name, or for the engine's usual one on this generation. Plan and forecast with this context, so that both
 // concern the same kernel. The names point into the model.
-Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu);
+// A scan's is one that computes the same, whatever has most rows; null: any.
+Context stand_in(const FamilyModel& model, const Context& context, const Gpu& gpu, const Shape* shape = nullptr);
+// Whether rows of the model are of the same computation. Scans are the one family whose kinds share nothing: a
+// convolution's rows say nothing of a state's update.
+bool measures(const FamilyModel& model, const Shape& shape);
 // If the context names no engine or kernel, the one with most rows on this generation stands in.
 Standing standing_of(const FamilyModel& model, const Context& context, const Gpu& gpu);
 

@@ -146,10 +146,11 @@ const FamilyModel* Weights::find(std::string_view key) const {
 }
 
 const FamilyModel* ModelSource::find(const Kernel& kernel) const {
-  if (const FamilyModel* model = find(model_key(kernel))) return model;
+  if (const FamilyModel* model = find(model_key(kernel))) return measures(*model, kernel.shape) ? model : nullptr;
   // Both run at the same rate through the same kernels; nearly all measurements are of bf16.
-  if (kernel.format.id == FormatId::fp16) return find(std::string(family_of(kernel.shape)) + "/bf16");
-  return nullptr;
+  if (kernel.format.id != FormatId::fp16) return nullptr;
+  const FamilyModel* model = find(std::string(family_of(kernel.shape)) + "/bf16");
+  return model && measures(*model, kernel.shape) ? model : nullptr;
 }
 
 const FamilyModel* ModelSource::find(const Kernel& kernel, const Gpu& gpu) const {

@@ -23,13 +23,13 @@ constexpr double kSiluSlots = 5, kSiluXu = 2;  // exp and reciprocal
 // dimension.
 constexpr Count kDeltaValues = 32;
 constexpr int kDeltaThreads = 32;
-constexpr int kUpdateThreads = 128;
 constexpr Count update_values(Count state_dim) {
   return state_dim <= 16 ? 32 : state_dim <= 32 ? 16 : state_dim <= 64 ? 8 : 4;
 }
+constexpr int update_threads(Count state_dim) { return state_dim <= 128 ? 128 : 256; }
 
-// FMA slots per state element and token. Delta rule: decay, k.S, rank-one update, q.S. State space: decay, update, C.S.
-constexpr double kDeltaSlots = 4, kStateSpaceSlots = 3;
+constexpr double kDeltaSlots = 4;  // FMA slots per state element and token: decay, k.S, rank-one update, q.S
+constexpr int kDeltaRegisters = 200, kUpdateRegisters = 32;
 
 double conv_state_bytes(const Scan& s, const ScanSizes& z) {
   return z.batch * static_cast<double>(z.channels) * static_cast<double>(s.conv_width - 1) * z.element;
@@ -118,15 +118,19 @@ Plan recurrent_plan(const Scan& s, const ScanSizes& z, const Gpu& gpu) {
   const Count blocks = ceil_div(s.head_dim, values);
   Launch launch;
   launch.name = kScanKindNames[static_cast<std::size_t>(s.kind)];
-  launch.character = Character::scan;
+  // Programs of the update hold so little that plenty of them hide each other's loads: a stream.
+  launch.character = mamba ? Character::streaming : Character::scan;
   launch.ctas = blocks * s.batch * s.heads;
-  launch.cta = {mamba ? kUpdateThreads : kDeltaThreads, mamba ? 64 : 200, bytes(0)};
+  const int threads = mamba ? update_threads(static_cast<Count>(z.key)) : kDeltaThreads;
+  launch.cta = {threads, mamba ? kUpdateRegisters : kDeltaRegisters, bytes(0)};
   launch.plan_known = false;  // the values a program holds differ between versions (8 or 32)
   add_recurrent_operands(launch, s, z);
 
   Demand total;
   const double state_steps = z.tokens * z.heads * z.key * z.value;
-  total.vector = ops(2 * (mamba ? kStateSpaceSlots : kDeltaSlots) * state_steps);
+  const double update_slots =
+      gpu.tuned(constants::kUpdateSlots) * threads * static_cast<double>(launch.ctas * z.length);
+  total.vector = ops(2 * (mamba ? update_slots : kDeltaSlots * state_steps));
   total.xu = ops(z.tokens * z.heads * (s.kda() ? z.key : 1));
   for (const Operand& operand : launch.operands) {
     if (operand.read) total.l2_load += operand.size;
@@ -141,7 +145,9 @@ Plan recurrent_plan(const Scan& s, const ScanSizes& z, const Gpu& gpu) {
     total.xu += ops(kSiluXu * convolved);
   }
   const bool fused = s.kind == ScanKind::fused_kda_decode;
-  const double trips = gpu.tuned(fused ? constants::kFusedDecodeTrips : constants::kRecurrentTrips) +
+  const double trips = gpu.tuned(mamba   ? constants::kUpdateTrips
+                                 : fused ? constants::kFusedDecodeTrips
+                                         : constants::kRecurrentTrips) +
                        gpu.tuned(constants::kTokenTrips) * static_cast<double>(z.length - 1);
   launch.tasks = {{launch.ctas, total * (1 / static_cast<double>(launch.ctas)), trips}};
   launch.required.vector = ops(2 * state_steps);  // the update; dot products could run on the tensor pipe
