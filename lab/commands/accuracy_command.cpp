@@ -12,6 +12,7 @@
 #include "lab/commands/shared.h"
 #include "lab/evaluate/plots.h"
 #include "lab/evidence/accuracy.h"
+#include "lab/evidence/drawn_report.h"
 #include "lab/fit/constants_report.h"
 #include "lab/import/import.h"
 #include "measure/traps.h"
@@ -158,6 +159,11 @@ Status add_blind(AccuracyInputs& inputs, const AccuracyCommand& command, const K
   for (const KernelError& e : kernels)
     if (e.unseen == Unseen::shape || e.unseen == Unseen::source) errors.push_back(e);
   inputs.visible = visible_figures(errors, inputs.end_to_end);
+  if (const std::string draw = command.measurements + "/h200_draw_judge.csv.gz"; something_at(draw)) {
+    const auto drawn = judge_drawn(draw, shipped_weights(), kThreads);
+    if (!drawn) return drawn.error();
+    for (VisibleFigure& figure : drawn_figures(*drawn)) inputs.visible.push_back(std::move(figure));
+  }
   return write_text_file(command.evidence + std::string(kVisible), visible_csv(inputs.visible));
 }
 

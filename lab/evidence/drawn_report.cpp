@@ -20,6 +20,16 @@ Result<std::vector<Group>> judge_drawn(const std::string& path, const Weights& s
   return group_errors(rows, forecast_with(shipped, rows, threads), {Key::family, Key::dtype, Key::kernel_source});
 }
 
+VisibleFigures drawn_figures(const std::vector<Group>& groups) {
+  VisibleFigures figures;
+  for (const Group& group : groups) {
+    const bool attention = group.keys[0].starts_with("attention");
+    figures.push_back({"kernel", "drawn", "tilecast-h200-judge", group.keys[0], group.keys[attention ? 2 : 1],
+                       "H200-SXM", group.rows, group.mean, group.median, group.bias, group.coverage});
+  }
+  return figures;
+}
+
 std::string drawn_report(const std::vector<Group>& groups) {
   std::string text =
       "## Single kernels of PyTorch\n\n"

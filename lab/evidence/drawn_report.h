@@ -6,12 +6,16 @@
 
 #include "estimate/weights.h"
 #include "lab/evaluate/evaluate.h"
+#include "lab/evidence/visible.h"
 #include "tilecast/result.h"
 
 namespace tilecast {
 
 // By family, format and kernel. An error if the weights were trained on the table.
 Result<std::vector<Group>> judge_drawn(const std::string& path, const Weights& shipped, int threads);
+
+// The same for pages that quote them: of products by format, of attention by kernel.
+VisibleFigures drawn_figures(const std::vector<Group>& groups);
 
 std::string drawn_report(const std::vector<Group>& groups);
 
