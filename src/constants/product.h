@@ -8,6 +8,9 @@ namespace tilecast::constants {
 namespace sources {
 inline constexpr std::string_view kPipelineFit =
     "bf16 GEMM of the cards with measured rows, fitted together in a prototype (docs/method.md, forecast)";
+inline constexpr std::string_view kCdnaPlateau =
+    "clocks as mma.sync's; the share from the fastest of NeuSight's fp32 products (rocBLAS on the matrix cores), which "
+    "stop at 34.5 of 46.1 TFLOP/s on MI100 and at 33.0 of 45.3 on MI210; no 16-bit rows";
 inline constexpr std::string_view kMfmaFit =
     "AITER's tuned products on MI300X, fp8, int8 and bf16, weighed by sides of the weights; MI308X left out";
 inline constexpr std::string_view kWgmmaChoice =
@@ -42,8 +45,11 @@ constexpr PipelineConstants pipeline_constants(std::string_view cards, const Pip
                  cards}};
 }
 inline constexpr PipelineConstants kMmaPipeline =
-    pipeline_constants("pascal volta mma cdna1 cdna2 intel",
+    pipeline_constants("pascal volta mma intel",
                        {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.92, .rate = 1024});
+inline constexpr PipelineConstants kCdnaPipeline = pipeline_constants(
+    "cdna1 cdna2", {.step_clocks = 440, .task_clocks = 1580, .wave_share = 3.4, .efficiency = 0.75, .rate = 1024},
+    sources::kCdnaPlateau);
 inline constexpr PipelineConstants kWgmmaPipeline = pipeline_constants(
     "wgmma", {.step_clocks = 150, .task_clocks = 1500, .wave_share = 0.55, .efficiency = 0.92, .rate = 4096});
 inline constexpr PipelineConstants kTcgenPipeline = pipeline_constants(

@@ -8,6 +8,7 @@ namespace {
 void add_product_1(List& list) {
   list.add(kReferenceClock);
   list.add_all(kMmaPipeline);
+  list.add_all(kCdnaPipeline);
   list.add_all(kWgmmaPipeline);
   list.add_all(kTcgenPipeline);
   list.add_all(kMfmaPipeline);

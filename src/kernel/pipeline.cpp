@@ -15,7 +15,8 @@ const PipelineConstants& pipeline_of(const Gpu& gpu) {
   switch (gpu.tensor_generation()) {
     case TensorGeneration::wgmma: return kWgmmaPipeline;
     case TensorGeneration::tcgen05: return kTcgenPipeline;
-    default: return gpu.cdna3_or_later() ? kMfmaPipeline : kMmaPipeline;
+    case TensorGeneration::mfma: return gpu.cdna3_or_later() ? kMfmaPipeline : kCdnaPipeline;
+    default: return kMmaPipeline;
   }
 }
 
