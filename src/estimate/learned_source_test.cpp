@@ -49,6 +49,17 @@ TEST(LikeliestSource, AKnownNameStays) {
 TEST(LikeliestSource, TheSameKernelUnderAnotherEnginesName) {
   EXPECT_EQ(stands_for("H200-SXM", "pytorch", "flash_attention_3"), "vllm_flash_attn_fa3");
 }
+// Most measured copies may be strided; a copy of which nothing is said is a plain one.
+TEST(LikeliestSource, NoNameMeansNoTensorsThatLieApart) {
+  FamilyModel model;
+  model.key = "copy/bf16";
+  model.sources["nvidia/wgmma/pytorch/torch_strided"] = {{}, 0, 0, 900};
+  model.sources["nvidia/wgmma/pytorch/torch_narrow"] = {{}, 0, 1, 400};
+  model.sources["nvidia/wgmma/pytorch/torch"] = {{}, 0, 2, 30};
+  Context context;
+  context.engine = Launcher::pytorch;
+  EXPECT_EQ(stand_in(model, context, *find_gpu("H200-SXM")).kernel_source.text(), "torch");
+}
 TEST(LikeliestSource, NothingStandsInForAnEngineNobodyMeasured) {
   EXPECT_EQ(stands_for("B300", "lmdeploy", "turbomind"), "turbomind");
 }

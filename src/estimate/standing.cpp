@@ -44,15 +44,6 @@ const SourceFacts* find(const FamilyModel& model, std::string_view name) {
 
 using NamedSource = std::pair<const std::string, SourceFacts>;
 
-// The source with an index and most rows below a level ("nvidia/mma").
-const NamedSource* most_measured(const FamilyModel& model, const std::string& level) {
-  const NamedSource* best = nullptr;
-  const std::string prefix = level + "/";
-  for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
-    if (at->second.index >= 0 && (!best || at->second.rows > best->second.rows)) best = &*at;
-  return best;
-}
-
 // The last two levels of a source's name: "vllm" and "vllm_flash_attn_fa3" of "nvidia/wgmma/vllm/vllm_flash_attn_fa3".
 struct LastLevels {
   Launcher engine;
@@ -63,6 +54,22 @@ LastLevels last_levels(std::string_view levels) {
   const std::size_t slash = std::min(levels.find('/'), levels.size());
   return {Launcher::named(levels.substr(0, slash)),
           KernelSource::named(slash < levels.size() ? levels.substr(slash + 1) : std::string_view())};
+}
+
+// Whoever names no kernel does not mean one for tensors that lie apart or change their type.
+bool is_plain(const NamedSource& source) {
+  Context context;
+  context.kernel_source = last_levels(source.first).kernel;
+  return torch_walk(context) == TorchWalk::vectorized;
+}
+
+// The plain source with an index and most rows below a level ("nvidia/mma").
+const NamedSource* most_measured(const FamilyModel& model, const std::string& level) {
+  const NamedSource* best = nullptr;
+  const std::string prefix = level + "/";
+  for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
+    if (at->second.index >= 0 && is_plain(*at) && (!best || at->second.rows > best->second.rows)) best = &*at;
+  return best;
 }
 
 // A kernel of the same kind on this generation, from any engine: the one with most rows.
@@ -80,7 +87,8 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
   return best;
 }
 
-// The scan kernel below a level that computes what the shape asks for, the one with most rows among those that fit best.
+// The scan kernel below a level that computes what the shape asks for, the one with most rows among those that fit
+// best.
 const NamedSource* fitting(const FamilyModel& model, const Scan& shape, const std::string& level) {
   const NamedSource* best = nullptr;
   int best_fit = 0;
