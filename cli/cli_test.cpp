@@ -143,7 +143,7 @@ TEST(Cli, UnknownNamesSuggest) {
 TEST(Cli, WrongValuesAreRefusedByName) {
   const std::string gpu = " --gpu H100-SXM";
   expect_refused("", "a command is missing (one of kernel, predict");
-  expect_refused("kernel", "a command is missing (one of gemm, bmm");
+  expect_refused("kernel", "a kernel family is missing (one of gemm, bmm");
   expect_refused("frobnicate", "frobnicate");
   expect_refused("kernel gemm --m 1 --n 1 --k 1", "--gpu: is missing");
   expect_refused("kernel gemm --n 1 --k 1" + gpu, "--m: is missing");

@@ -56,7 +56,7 @@ TEST(KernelCommand, JsonHasTheDocumentedFields) {
     for (const Json& f : list) {
       EXPECT_EQ(keys_of(f),
                 (std::set<std::string>{"gpu", "sms", "kernel", "method", "latency_us", "interval_us", "bound_us", "limited_by",
-                                       "efficiency", "seen", "standing", "ceiling_us", "breakdown", "notes"}));
+                                       "efficiency", "seen", "ceiling_us", "breakdown", "notes"}));
       EXPECT_EQ(f["kernel"]["family"], family.info.name);
       EXPECT_EQ(f["method"], "tilecast");
       EXPECT_TRUE(f["seen"].is_boolean());

@@ -93,7 +93,7 @@ TEST(StepApi, AttentionAloneIsTheAttentionOfModels) {
   const auto now = step("", "H200-SXM", "bf16"), then = step("2.6", "H200-SXM", "bf16");
   ASSERT_TRUE(now.ok() && then.ok());
   EXPECT_GT(then->gpu, 1.05 * now->gpu);
-  EXPECT_THAT(line_of(step("1.13", "H200-SXM", "bf16")), StartsWith("torch: '1.13' is no release"));
+  EXPECT_THAT(line_of(step("1.13", "H200-SXM", "bf16")), StartsWith("torch: '1.13' is not a release"));
   // bf16 before Ampere has no fused kernel: plain products, a softmax between them.
   const auto plain = step("", "T4", "bf16"), fused = step("", "T4", "fp16");
   ASSERT_TRUE(plain.ok() && fused.ok());

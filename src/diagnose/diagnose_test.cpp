@@ -235,6 +235,10 @@ TEST(Diagnose, NoBoundOfTheMeasuredProgramsIsBeaten) {
     const auto found = diagnose(*recording, h200(), &shipped_models());
     ASSERT_TRUE(found) << found.error().line();
     ++traces;
+    const bool convolves = std::any_of(found->families.begin(), found->families.end(), [](const FamilyTotal& family) {
+      return family.family == WorkFamily::convolution && family.compared > seconds(0);
+    });
+    EXPECT_EQ(convolves, file.path().filename().string().starts_with("vit")) << file.path();
     for (const WorkGroup& group : found->groups) {
       if (!group.comparison) continue;
       ++compared;

@@ -168,15 +168,15 @@ TEST(ReadRecording, RefusesWhatIsNoTraceInOneLine) {
       {"{\"traceEvents\": [1, 2]}", "no object"},
       {"{\"traceEvents\": {\"a\": 1}}", "traceEvents"},
       {"{nonsense", "not JSON"},
-      {"hello, world", "no trace we know"},
-      {"a,b,c\n1,2,3\n", "no trace we know"},
+      {"hello, world", "not a trace in a known format"},
+      {"a,b,c\n1,2,3\n", "not a trace in a known format"},
       {"name,duration_us\nk,fast\n", "duration_us"},
       {deep, "no object"},
       {quote, "ends too early"},
       {std::string("\x7f"
                    "ELF\0\0\0\1",
                    8),
-       "no trace we know"},
+       "not a trace in a known format"},
       {std::string("SQLite format 3\0garbage", 23), "SQLite"},
   };
   for (const auto& [text, words] : cases) {

@@ -229,6 +229,9 @@ TEST(Shapes, ABiasTellsTheResultOfItsConvolutionOnlyWhereItCanBeNoOthers) {
   const OperatorCall patches = call("aten::cudnn_convolution", {{32, 3, 384, 384}, {1024, 3, 16, 16}});
   const OperatorCall bias = call("aten::add_", {{32, 1024, 24, 24}, {1, 1024, 1, 1}, {}});
   EXPECT_EQ(with_results({patches, bias})[0].result, (std::vector<Count>{32, 1024, 24, 24}));
+  OperatorCall around = patches;  // calls the other
+  around.name = "aten::convolution";
+  EXPECT_EQ(with_results({around, patches, bias})[1].result, (std::vector<Count>{32, 1024, 24, 24}));
   EXPECT_TRUE(with_results({patches})[0].result.empty());
   const OperatorCall other = call("aten::cudnn_convolution", {{32, 1024, 24, 24}, {1024, 1024, 3, 3}});
   EXPECT_TRUE(with_results({patches, other, bias})[0].result.empty());
