@@ -108,6 +108,21 @@ TEST(KernelCommand, JsonDimsForecastTheSameAgain) {
   }
 }
 
+TEST(KernelCommand, FormatsAreAList) {
+  const std::string asked = "kernel gemm --m 512 --n 4096 --k 4096 --gpu H100-SXM,B200 --dtype bf16,fp8";
+  const Ran run = run_tilecast(asked + " --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json rows = json::parse(run.out);
+  ASSERT_EQ(rows.size(), 4u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i]["gpu"], i < 2 ? "H100-SXM" : "B200");
+    EXPECT_EQ(rows[i]["kernel"]["dtype"], i % 2 == 0 ? "bf16" : "fp8");
+  }
+  EXPECT_NE(run_tilecast(asked).out.find("GPU       dtype  forecast"), std::string::npos);
+  const Ran csv = run_tilecast(asked + " --csv");
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 5);
+}
+
 TEST(KernelCommand, AHyphenStandsForAnUnderscore) {
   for (const Family& family : families()) {
     std::string hyphened(family.info.name);

@@ -251,6 +251,31 @@ TEST(StepApi, SaysWhereAWiderFormatIsFaster) {
   EXPECT_EQ(notes("bf16").find("forecast slower"), std::string::npos);
 }
 
+// B300's int8 products are slower than bf16's by PyTorch as by the engines that serve.
+TEST(StepApi, SaysWhereAWiderFormatIsFasterUnderPyTorchToo) {
+  for (const EngineKind engine : {EngineKind::pytorch, EngineKind::compile, EngineKind::cudagraph}) {
+    StepQuery q{.model = "Llama-3.1-8B", .gpu = "B300", .batch = 8, .seq = 300};
+    q.engine = engine, q.dtype = "int8";
+    const auto step = forecast(q);
+    ASSERT_TRUE(step.ok()) << step.error().line();
+    EXPECT_THAT(testing::PrintToString(step->notes), HasSubstr("int8 is forecast slower than bf16")) << name_of(engine);
+  }
+}
+
+// The server stays the parent's; the links, the name and what is known of them are the card's own.
+TEST(StepApi, ACardOfOtherLinksIsJoinedByThem) {
+  StepQuery q{.model = "Llama-3.1-8B", .gpu = "H100-SXM", .seq = 4096};
+  q.layout.tp = 2;
+  const auto plain = forecast(q);
+  q.gpu = R"({"like": "H100-SXM", "name": "L", "links": {"nvlink_gb_per_s": 10}})";
+  const auto slow = forecast(q);
+  ASSERT_TRUE(plain && slow);
+  EXPECT_GT(slow->time / plain->time, 3);
+  EXPECT_THAT(slow->setting.cluster, StartsWith("L in "));
+  EXPECT_EQ(plain->seen, Seen::yes);
+  EXPECT_EQ(slow->seen, Seen::sibling);
+}
+
 TEST(StepApi, SaysWhichRanksExpertsAnEngineRefuses) {
   StepQuery q = decode_query();
   q.model = "Qwen3-235B-A22B-FP8", q.gpu.clear(), q.cluster = "hgx-h200";

@@ -176,7 +176,7 @@ TEST(GpuFile, ArchitectureCapabilityAndPipesAgree) {
   EXPECT_THAT(line(R"({"like": "H100-SXM", "name": "A", "architecture": "ampere", "compute_capability": "8.0"})"),
               HasSubstr("no tensor core of ampere multiplies fp8"));
   EXPECT_EQ(line(R"({"like": "H100-SXM", "name": "A", "architecture": "ampere", "compute_capability": "8.0",
-                     "tensor_ops_per_clock_per_sm": {"fp8/fp32": 0}})"),
+                     "tensor_ops_per_clock_per_sm": {"fp8/fp32": null}})"),
             "");
   EXPECT_THAT(line(R"({"like": "H100-SXM", "name": "A", "compute_capability": "8.6"})"), HasSubstr("hopper"));
 }
