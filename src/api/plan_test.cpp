@@ -62,7 +62,7 @@ TEST(PlanServeApi, SaysWhereAFormatOfItsFinalistsIsSlowerThanAWiderOne) {
   const auto plan = plan_serve(query);
   ASSERT_TRUE(plan) << plan.error().line();
   EXPECT_THAT(plan->notes, testing::Contains(testing::HasSubstr(
-                               "on A100-SXM-80GB, a prompt of 1024 tokens: int4_wo is forecast slower than bf16")));
+                               "on A100-SXM-80GB, a prompt of 1024 tokens: int4_wo is forecast slower than fp8")));
   query.dtypes = {"bf16"};
   const auto wide = plan_serve(query);
   ASSERT_TRUE(wide) << wide.error().line();
@@ -114,7 +114,8 @@ TEST(PlanServeApi, NamesTheFormatWhereNothingMeetsForIt) {
 }
 
 TEST(PlanTrainApi, SaysWhatIsTakenForGrantedOfAPlainNode) {
-  PlanTrainQuery query{.model = "Llama-3.2-1B", .gpus = "8xRTX-4090", .global_batch = 16, .seq = 1024};
+  PlanTrainQuery query;
+  query.model = "Llama-3.2-1B", query.gpus = "8xRTX-4090", query.global_batch = 16, query.seq = 1024;
   const auto plan = plan_train(query);
   ASSERT_TRUE(plan) << plan.error().line();
   ASSERT_EQ(plan->notes.size(), 1u);

@@ -162,7 +162,7 @@ TEST(StepApi, EnergyOfManyGpusIsTheirSum) {
 
 TEST(StepApi, ABatchAnswersAsEachAlone) {
   std::vector<StepQuery> queries(4, decode_query());
-  queries[1].gpu = "B200", queries[2].dtype = "fp8", queries[3].gpu = "A100-SXM-80GB", queries[3].dtype = "fp8";
+  queries[1].gpu = "B200", queries[2].dtype = "fp8", queries[3].gpu = "V100-SXM", queries[3].dtype = "fp8";
   const auto together = forecast(queries);
   ASSERT_EQ(together.size(), 4u);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -254,7 +254,8 @@ TEST(StepApi, SaysWhereAWiderFormatIsFaster) {
 // B300's int8 products are slower than bf16's by PyTorch as by the engines that serve.
 TEST(StepApi, SaysWhereAWiderFormatIsFasterUnderPyTorchToo) {
   for (const EngineKind engine : {EngineKind::pytorch, EngineKind::compile, EngineKind::cudagraph}) {
-    StepQuery q{.model = "Llama-3.1-8B", .gpu = "B300", .batch = 8, .seq = 300};
+    StepQuery q;
+    q.model = "Llama-3.1-8B", q.gpu = "B300", q.mode = Mode::prefill, q.batch = 8, q.seq = 300;
     q.engine = engine, q.dtype = "int8";
     const auto step = forecast(q);
     ASSERT_TRUE(step.ok()) << step.error().line();
@@ -264,8 +265,8 @@ TEST(StepApi, SaysWhereAWiderFormatIsFasterUnderPyTorchToo) {
 
 // The server stays the parent's; the links, the name and what is known of them are the card's own.
 TEST(StepApi, ACardOfOtherLinksIsJoinedByThem) {
-  StepQuery q{.model = "Llama-3.1-8B", .gpu = "H100-SXM", .seq = 4096};
-  q.layout.tp = 2;
+  StepQuery q;
+  q.model = "Llama-3.1-8B", q.gpu = "H100-SXM", q.mode = Mode::prefill, q.seq = 4096, q.layout.tp = 2;
   const auto plain = forecast(q);
   q.gpu = R"({"like": "H100-SXM", "name": "L", "links": {"nvlink_gb_per_s": 10}})";
   const auto slow = forecast(q);
