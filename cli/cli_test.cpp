@@ -52,6 +52,22 @@ TEST(Cli, HelpOfEveryFamilyNamesItsFieldsAndAnExample) {
   }
 }
 
+TEST(Cli, HelpHasNoTwoBlankLinesInARow) {
+  for (const char* command : {"", "kernel ", "predict ", "http ", "plan serve "}) {
+    const Ran help = run_tilecast(std::string(command) + "--help");
+    EXPECT_EQ(help.code, 0);
+    EXPECT_EQ(help.out.find("\n\n\n"), std::string::npos) << command;
+  }
+}
+
+TEST(Cli, AClosedOutputIsNoFullDisk) {
+  const Ran closed = run_shell(program_for("kernel ") + "kernel gemm --m 8 --n 8 --k 8 --gpu H100-SXM >&-");
+  EXPECT_EQ(closed.code, 1);
+  EXPECT_THAT(closed.err, HasSubstr("it is closed"));
+  const Ran full = run_shell(program_for("kernel ") + "kernel gemm --m 8 --n 8 --k 8 --gpu H100-SXM > /dev/full");
+  EXPECT_THAT(full.err, HasSubstr("free some of the disk"));
+}
+
 TEST(Cli, Version) {
   const Ran ran = run_tilecast("--version");
   EXPECT_EQ(ran.code, 0);
@@ -125,6 +141,7 @@ TEST(Cli, BrokenGpuFilesAreRefusedByFieldAndFile) {
   refuse("{\"like\": \"H100-SXM\", \"name\": \"x\", \"sms\": 0}", "sms: must lie between 1 and");
   refuse("{\"like\": \"H100-SXM\", \"name\": \"x\", \"smz\": 4}", "smz: unknown field (did you mean sms?)");
   refuse("{\"like\": \"H100-SMX\", \"name\": \"x\"}", "like: unknown GPU 'H100-SMX' (did you mean");
+  refuse("{\"like\": \"H100-SXM\", \"name\": \"x\", \"sms\": 8, \"sms\": 9}", "names 'sms' twice in one object");
   refuse("{\"name\": \"x\"}", "vendor: is missing");
   refuse("{\"name\": ", "is not valid JSON");
   refuse("", "is not valid JSON");
@@ -143,11 +160,12 @@ TEST(Cli, UnknownNamesSuggest) {
 TEST(Cli, WrongValuesAreRefusedByName) {
   const std::string gpu = " --gpu H100-SXM";
   expect_refused("", "a command is missing (one of kernel, predict");
-  expect_refused("kernel", "a command is missing (one of gemm, bmm");
-  expect_refused("frobnicate", "frobnicate");
+  expect_refused("kernel", "a kernel family is missing (one of gemm, bmm");
+  expect_refused("frobnicate", "unknown command 'frobnicate'");
+  expect_refused("kernel frobnicate", "unknown kernel family 'frobnicate' (one of gemm, bmm");
   expect_refused("kernel gemm --m 1 --n 1 --k 1", "--gpu: is missing");
   expect_refused("kernel gemm --n 1 --k 1" + gpu, "--m: is missing");
-  expect_refused("kernel gemm --m -1 --n 1 --k 1" + gpu, "--m");
+  expect_refused("kernel gemm --m -1 --n 1 --k 1" + gpu, "--m: must not be negative, and is -1");
   expect_refused("kernel gemm --m=-1 --n 1 --k 1" + gpu, "--m");
   expect_refused("kernel gemm --m 0 --n 1 --k 1" + gpu, "--m: must be a positive whole number");
   expect_refused("kernel gemm --m 1.5 --n 1 --k 1" + gpu, "--m: must be a whole number");

@@ -91,7 +91,7 @@ TEST(GraphFile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "gemm", "dims": {"m": 1, "n": null, "k": 1}})")),
             "net.json: sections[0].operators[0].dims.n: must be a number, a text, true, false or a list");
   EXPECT_EQ(refusal(with_operators(R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["w"]})")),
-            "net.json: sections[0].operators[0].reads: 'w' is no tensor of this section (list it under tensors)");
+            "net.json: sections[0].operators[0].reads: 'w' is not a tensor of this section (list it under tensors)");
   EXPECT_EQ(
       refusal(with_operators(
           R"({"name": "a", "kernel": "copy", "dims": {"elements": 8}, "reads": ["x"], "writes": ["y"], "weights": {"matrix": -1}})")),

@@ -41,7 +41,7 @@ TEST(CalibrateCommand, WritesACardThatEveryCommandTakes) {
   EXPECT_NEAR(latency_of(mine), 3 + 0.7 * 64, 6) << "what was measured next to it";
   EXPECT_LT(latency_of("H100-SXM"), 36);
   const Ran kernel = run_tilecast("kernel rmsnorm --rows 4096 --cols 4096 --gpu " + mine + " --json");
-  EXPECT_EQ(json::parse(kernel.out)[0]["standing"], "calibrated");
+  EXPECT_EQ(json::parse(kernel.out)[0]["seen"], "calibrated");
   const Ran step = run_tilecast("predict Qwen3-0.6B --mode decode --batch 4 --context 512 --gpu " + mine);
   EXPECT_EQ(step.code, 0) << step.err;
   // A calibrated card may be calibrated again, from its file.

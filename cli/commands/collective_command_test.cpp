@@ -64,7 +64,7 @@ TEST(CollectiveCommand, MistakesAreOneLine) {
       {"collective all_reduse --bytes 1M --cluster hgx-h100-8", "OP: must be all_reduce"},
       {"collective all_reduse --bytes 1M --cluster hgx-h100-8", "did you mean all_reduce"},
       {"collective all_reduce --bytes 1M --tokens 8 --cluster hgx-h100-8", "--tokens: is for dispatch"},
-      {"collective all_reduce --bytes 1Q --cluster hgx-h100-8", "--bytes: is no size: '1Q'"},
+      {"collective all_reduce --bytes 1Q --cluster hgx-h100-8", "--bytes: is not a size: '1Q'"},
       {"collective all_reduce --bytes 1M --cluster hgx-h100-9", "--cluster: unknown cluster"},
       {"collective all_reduce --bytes 1M --ranks 9 --cluster hgx-h100-8 --nodes 1", "give it 2 nodes"},
       {"collective all_reduce --bytes 1M --ranks 9 --cluster hgx-h100-8:1", "say hgx-h100-8:2"},

@@ -11,7 +11,7 @@ namespace tilecast {
 
 struct KernelOptions {
   KernelQuery query;
-  std::vector<std::string> gpus;  // asked of each
+  std::vector<std::string> gpus, dtypes;  // asked of each
   bool explain = false;
   bool json = false;
   std::optional<Error> refusal;  // of a flag's value

@@ -56,7 +56,7 @@ TEST(KernelCommand, JsonHasTheDocumentedFields) {
     for (const Json& f : list) {
       EXPECT_EQ(keys_of(f),
                 (std::set<std::string>{"gpu", "sms", "kernel", "method", "latency_us", "interval_us", "bound_us", "limited_by",
-                                       "efficiency", "seen", "standing", "ceiling_us", "breakdown", "notes"}));
+                                       "efficiency", "seen", "ceiling_us", "breakdown", "notes"}));
       EXPECT_EQ(f["kernel"]["family"], family.info.name);
       EXPECT_EQ(f["method"], "tilecast");
       EXPECT_TRUE(f["seen"].is_boolean());
@@ -106,6 +106,21 @@ TEST(KernelCommand, JsonDimsForecastTheSameAgain) {
       arguments += " --" + name + "=" + value.get<std::string>();
     EXPECT_EQ(forecasts(arguments), first);
   }
+}
+
+TEST(KernelCommand, FormatsAreAList) {
+  const std::string asked = "kernel gemm --m 512 --n 4096 --k 4096 --gpu H100-SXM,B200 --dtype bf16,fp8";
+  const Ran run = run_tilecast(asked + " --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json rows = json::parse(run.out);
+  ASSERT_EQ(rows.size(), 4u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i]["gpu"], i < 2 ? "H100-SXM" : "B200");
+    EXPECT_EQ(rows[i]["kernel"]["dtype"], i % 2 == 0 ? "bf16" : "fp8");
+  }
+  EXPECT_NE(run_tilecast(asked).out.find("GPU       dtype  forecast"), std::string::npos);
+  const Ran csv = run_tilecast(asked + " --csv");
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 5);
 }
 
 TEST(KernelCommand, AHyphenStandsForAnUnderscore) {

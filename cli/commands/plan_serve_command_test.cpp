@@ -181,7 +181,7 @@ TEST(PlanServeCli, BadInputIsOneLine) {
   expect("plan serve Llama-3.2-1B --rate 5", "--slo");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 0", "--rate");
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate nan", "--rate");
-  expect("plan serve Llama-3.2-1B --slo speed=1 --rate 5", "'speed=1' is no objective");
+  expect("plan serve Llama-3.2-1B --slo speed=1 --rate 5", "'speed=1' is not an objective");
   expect("plan serve BERT-Base --slo ttft=1s --rate 5", "does not generate");
   expect("plan serve Lama-3 --slo ttft=1s --rate 5", "Llama-3");
   expect(fine + "--slo-at p42", "--slo-at");
@@ -195,7 +195,7 @@ TEST(PlanServeCli, BadInputIsOneLine) {
   expect("plan serve Llama-3.2-1B --slo ttft=1s --rate 5 --gpus 0xH100-SXM", "1 to 4096");
   expect(fine + "--objective speed", "--objective");
   expect(fine + "--objective load", "--rate");
-  expect(fine + "--prices B200=x", "is no price");
+  expect(fine + "--prices B200=x", "is not a price");
   expect(fine + "--layout tp0", "is no layout");
   expect(fine + "--min-chance 2", "--min-chance");
   expect(fine + "--save-dir /dev/null", "is there already");

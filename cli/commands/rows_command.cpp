@@ -18,11 +18,11 @@ namespace {
 // Shows at once, not after the answers: what is no picture's name, no plain file, or cannot be written.
 Status check_plot(const std::string& path) {
   if (!path.ends_with(".svg") && !path.ends_with(".png"))
-    return field_error("plot", fmt::format("'{}' is no .svg or .png file", path), "for example --plot sweep.svg");
+    return field_error("plot", fmt::format("'{}' is not an .svg or .png file", path), "for example --plot sweep.svg");
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return field_error("plot", fmt::format("'{}' is no plain file", path), "name a file to write");
+    return field_error("plot", fmt::format("'{}' is not a plain file", path), "name a file to write");
   return check_writable(path);
 }
 

@@ -17,7 +17,7 @@ Result<ChartView> chart_view(const AnswerChart& asked, const RowsView& view, con
   for (const ShownColumn& column : view.columns)
     if (column.column == chart.y) chart.y_title = column.title;
   if (asked.y.empty() || rows.find(chart.y)) return chart;
-  return field_error("plot-y", fmt::format("'{}' is no column", asked.y), "the first line of --csv names them all");
+  return field_error("plot-y", fmt::format("'{}' is not a column", asked.y), "the first line of --csv names them all");
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ void add_kernel_command(CLI::App& app, KernelOptions& options, RowsOptions& rows
   kernel->fallthrough(false);
   kernel->footer("`tilecast kernel FAMILY --help` lists the family's flags.\n\n" + all_examples(kernel_question()));
   kernel->add_option("--gpu", options.gpus, "GPU names or description files, comma separated")->delimiter(',');
-  add_arguments(*kernel, arguments_of(options.query), options.refusal, {"gpu"});
+  kernel->add_option("--dtype", options.dtypes, "number formats, comma separated (default bf16)")->delimiter(',');
+  add_arguments(*kernel, arguments_of(options.query), options.refusal, {"gpu", "dtype"});
   kernel->add_flag("--explain", options.explain, "show plan, schedule, demands and a roofline");
   kernel->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
   add_rows_flags(*kernel, rows, Ranges::taken);

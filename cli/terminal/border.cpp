@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 
+#include "support/file.h"
 #include "support/marks.h"
 #include "support/printable.h"
 
@@ -29,9 +30,10 @@ int print_output(const std::string& program, const std::string& text, ColourWish
   errno = 0;
   const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
   if (whole) return kDone;
+  const int code = errno;
   return print_failure(program,
-                       {"standard output", "", fmt::format("could not be written to its end: {}", std::strerror(errno)),
-                        "is the disk full?"},
+                       {"standard output", "", fmt::format("could not be written to its end: {}", std::strerror(code)),
+                        remedy_of_write(code)},
                        kFailed, colour);
 }
 

@@ -68,6 +68,12 @@ std::optional<Error> valueless_flag(const CLI::App* command, const std::vector<s
   return std::nullopt;
 }
 
+// CLI11 leaves two blank lines between groups of flags.
+std::string single_spaced(std::string text) {
+  for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+  return text;
+}
+
 // What is wrong with the command line, in one line. CLI11 says of an unknown command only that one is required, lists
 // words it did not expect last first, and counts values where one is missing or given twice.
 Error problem_of(const CLI::App& app, const CLI::ParseError& stop, const std::vector<std::string>& last_first) {
@@ -83,8 +89,9 @@ Error problem_of(const CLI::App& app, const CLI::ParseError& stop, const std::ve
     for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; }))
       known.push_back(sub->get_name());
     const std::string all = "one of " + join(known, ", ");
-    if (strays.empty()) return error("a command is missing", all);
-    return error("unknown command '" + strays.front() + "'", suggestion(strays.front(), known, all));
+    const bool families = deepest->get_name() == "kernel";
+    if (strays.empty()) return error(families ? "a kernel family is missing" : "a command is missing", all);
+    return error(std::string("unknown ") + (families ? "kernel family" : "command") + " '" + strays.front() + "'", suggestion(strays.front(), known, all));
   }
   std::string text = stop.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -131,7 +138,7 @@ int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
     if (stop.get_exit_code() != 0) return print_refusal(program, problem_of(app, stop, words), colour());
     std::ostringstream help;
     app.exit(stop, help, help);
-    return print_output(program, with_marked_headings(help.str()), colour());
+    return print_output(program, with_marked_headings(single_spaced(help.str())), colour());
   }
   if (!colour_wish(wished))
     return print_refusal(program, {"--color", "", "must be auto, always or never, not '" + wished + "'",

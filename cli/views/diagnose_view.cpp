@@ -6,6 +6,7 @@
 
 #include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
+#include "support/counted.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -108,7 +109,7 @@ std::string unknown_table(const DiagnosisReport& d, Count top) {
       unknown.add({cut(g.full_name, kNameWidth), cut(g.op.empty() ? "–" : g.op, kShapeWidth), text_of(g.total),
                    share_words(g.total, d.total), fmt::format("{}", g.launches)});
   if (rows > 0)
-    text += fmt::format("\nNot recognised: {} names, {} of the GPU's time\n", rows,
+    text += fmt::format("\nNot recognised: {}, {} of the GPU's time\n", counted(rows, "name"),
                         share_words(d.total - d.recognised, d.total)) +
             unknown.shown(2);
   Seconds shapeless;

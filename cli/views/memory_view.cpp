@@ -16,11 +16,16 @@ std::vector<std::string> need_cells(const MemoryNeed& m, Bytes usable) {
           text_of(m.cache),   text_of(m.workspace), text_of(m.total()),   text_of(usable)};
 }
 
+std::vector<std::string> largest_cells(const MemoryForecast& f) {
+  return {count_or_dash(f.largest_batch),
+          count_or_dash(f.longest_sequence) + (f.ended_by_model ? " (the model's)" : "")};
+}
+
 std::vector<std::string> one_gpu_cells(const MemoryForecast& f) {
   const StepMemory& m = f.stages.front();
   std::vector<std::string> cells = need_cells(m.need, m.usable);
-  cells.insert(cells.end(), {fits_text(m.fits()), count_or_dash(m.cache_tokens), count_or_dash(f.largest_batch),
-                             count_or_dash(f.longest_sequence) + (f.ended_by_model ? " (the model's)" : "")});
+  cells.insert(cells.end(), {fits_text(m.fits()), count_or_dash(m.cache_tokens)});
+  for (std::string& cell : largest_cells(f)) cells.push_back(std::move(cell));
   return cells;
 }
 
@@ -54,12 +59,13 @@ std::string memory_table(const MemoryRows& rows) {
 
 std::string parallel_memory_table(const MemoryRows& rows) {
   Table table(
-      with_needs({{"on", Align::left}, {"dtype", Align::left}, {"stage"}}, {{"KV tokens"}, {"fits", Align::left}}));
+      with_needs({{"on", Align::left}, {"dtype", Align::left}, {"stage"}},
+                 {{"KV tokens"}, {"fits", Align::left}, {"largest batch"}, {"longest sequence"}}));
   for (const Row<MemoryForecast>& row : rows) {
     const StepSetting& s = row.setting;
     const std::vector<std::string> names = {gpus_text(s.cluster, s.gpus, s.gpus_per_node), s.dtype};
     if (!row.answer) {
-      table.add(refused_cells(names, row.answer.error(), 10));
+      table.add(refused_cells(names, row.answer.error(), 12));
       continue;
     }
     for (std::size_t i = 0; i < row.answer->stages.size(); ++i) {
@@ -67,6 +73,8 @@ std::string parallel_memory_table(const MemoryRows& rows) {
       std::vector<std::string> cells = {names[0], names[1], fmt::format("{}", i)};
       for (std::string& cell : need_cells(m.need, m.usable)) cells.push_back(std::move(cell));
       cells.insert(cells.end(), {count_or_dash(m.cache_tokens), fits_text(m.fits())});
+      // Of the whole layout: said once.
+      for (std::string& cell : largest_cells(*row.answer)) cells.push_back(i == 0 ? std::move(cell) : std::string());
       table.add(std::move(cells));
     }
   }

@@ -103,7 +103,7 @@ std::string parallel_table(const StepRows& rows) {
                                percent(s.many->bubble / s.time), percent(s.many->exposed / s.time),
                                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()),
                                            in_gibibytes(s.setting.gpu_memory)),
-                               fits_text(s.many->fits), seen_text(s.many->seen_share > 0.5 ? "yes" : "no")});
+                               fits_text(s.many->fits), seen_text(name_of(s.seen))});
     table.add(std::move(cells));
   }
   return out + table.shown();

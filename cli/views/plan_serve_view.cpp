@@ -9,6 +9,7 @@
 
 #include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
+#include "support/counted.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -176,7 +177,8 @@ std::string none_text(const ServingPlan& p, std::optional<double> chance) {
   return text;
 }
 
-std::string_view best_word(ServingObjective o) {
+std::string_view best_word(ServingObjective o, bool priced) {
+  if (o == ServingObjective::cost && !priced) return "fewest GPUs for its chance (no price is known)";
   switch (o) {
     case ServingObjective::load: return "most load";
     case ServingObjective::throughput: return "best throughput of a GPU";
@@ -187,7 +189,7 @@ std::string_view best_word(ServingObjective o) {
 }
 
 std::string best_text(const ServingPlan& p, const PlannedServing& d) {
-  std::string text = fmt::format("{}: {}", best_word(p.objective), what_text(d));
+  std::string text = fmt::format("{}: {}", best_word(p.objective, d.usd_per_hour.has_value()), what_text(d));
   if (p.objective == ServingObjective::load) text += ": " + text_of_rate(d.rate) + " requests/s";
   if (d.usd_per_hour && d.usd_per_million_tokens)
     text += fmt::format(": {} an hour, {} a million output tokens", text_of_usd(*d.usd_per_hour),
@@ -244,18 +246,21 @@ std::string memory_words(const PlannedServing& d) {
 Error no_deployment(const PlanServeQuery& q, const ServingPlan& p) {
   return field_error(
       "slo",
-      fmt::format("{} deployments tried ({} set-ups do not fit, {} miss with any number of GPUs allowed): {}", p.tried,
-                  p.too_large, p.too_slow, none_text(p, q.min_chance)),
-      "relax the objectives, or allow more GPUs or a larger --budget");
+      fmt::format("{} tried ({}, {} with any number of GPUs allowed): {}", counted(p.tried, "deployment"),
+                  counted(p.too_large, "setup does not fit", "setups do not fit"),
+                  counted(p.too_slow, "misses", "miss"), none_text(p, q.min_chance)),
+      (p.format_cause.empty() ? "relax the objectives" : p.format_cause + ", or relax the objectives") +
+          ", or allow more GPUs or a larger --budget");
 }
 
 std::string plan_serve_text(const PlanServeQuery& q, const ServingPlan& p) {
   std::string text = plan_load_text(q, p);
   text += fmt::format(
-      "{} deployments tried; {} set-ups do not fit, {} miss with any number of GPUs allowed; {} simulated\n", p.tried,
-      p.too_large, p.too_slow, p.finalists.size());
+      "{} tried; {}, {} with any number of GPUs allowed; {} simulated\n", counted(p.tried, "deployment"),
+      counted(p.too_large, "setup does not fit", "setups do not fit"), counted(p.too_slow, "misses", "miss"),
+      p.finalists.size());
   if (p.unsuited > 0)
-    text += fmt::format("{} set-ups do not go with what is asked for: {}\n", p.unsuited, p.does_not_suit);
+    text += fmt::format("{} ruled out: {}\n", counted(p.unsuited, "setup is", "setups are"), p.does_not_suit);
   for (const std::string& note : p.notes) text += note_word("Note:") + " " + note + "\n";
   text += "\n";
   if (!p.best) return text + none_text(p, q.min_chance) + "\n";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/panel.h"
 #include "support/table.h"
@@ -125,9 +126,11 @@ std::string plan_train_text(const TrainingPlanResult& p) {
                grouped(static_cast<Count>(t.tokens_per_second / p.gpus)), percent(t.utilisation),
                percent(t.bubble / t.step), percent(t.exposed / t.step), text_of(t.memory)});
   }
-  return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n\n", p.model, step_text(p), where_text(p),
+  std::string notes;
+  for (const std::string& note : p.notes) notes += note_word("Note:") + " " + note + "\n";
+  return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n", p.model, step_text(p), where_text(p),
                      grouped(p.tried), grouped(p.fit)) +
-         table.shown() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) +
+         notes + "\n" + table.shown() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) +
          scaling_text(p);
 }
 

@@ -7,6 +7,7 @@
 #include "cli/terminal/marked_text.h"
 #include "cli/terminal/units_text.h"
 #include "cli/views/diagnose_view.h"
+#include "support/counted.h"
 #include "support/table.h"
 
 namespace tilecast {
@@ -90,7 +91,7 @@ std::string kept_table(const RetimeReport& r, Count top) {
       table.add({shortened(w.full_name, kKernelWidth), text_of(w.recorded), share_words(w.recorded, r.recorded),
                  fmt::format("{}", w.launches), w.kept_because});
   if (rows == 0) return "";
-  return fmt::format("\nAs recorded: {} names, {} of the time\n", rows,
+  return fmt::format("\nAs recorded: {}, {} of the time\n", counted(rows, "name"),
                      share_words(r.by_basis[static_cast<std::size_t>(RetimeBasis::recorded)], r.recorded)) +
          table.shown(2);
 }

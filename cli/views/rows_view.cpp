@@ -19,7 +19,7 @@ constexpr ShownColumn kKernel[] = {{"gpu", "GPU"},
                                    {"bound_us", "bound"},
                                    {"efficiency", "efficiency", RowForm::share},
                                    {"limited_by", "limited by"},
-                                   {"standing", "seen"}};
+                                   {"seen", "seen"}};
 constexpr ShownColumn kPredict[] = {{"gpu", "GPU"},
                                     {"cluster", "cluster"},
                                     {"engine", "engine"},
@@ -134,11 +134,9 @@ std::string number_in_words(std::string_view column, double value, RowForm form)
 std::string cell_in_words(const ShownColumn& shown, std::string_view column, const RowCell& cell) {
   if (cell.text.empty()) return "–";
   if (cell.number) return number_in_words(column, *cell.number, shown.form);
-  std::string words = cell.yes_no ? (cell.text == "true" ? "yes" : "no") : cell.text;
+  const std::string words = cell.yes_no ? (cell.text == "true" ? "yes" : "no") : cell.text;
   if (shown.title == "fits") return fits_text(words == "yes");
-  if (shown.title != "seen") return words;
-  if (shown.column == "standing") words = words == "seen" ? "yes" : words == "sibling seen" ? "sibling" : words;
-  return seen_text(words == "unseen" ? "no" : words);
+  return shown.title == "seen" ? seen_text(words) : words;
 }
 
 // A column of the table: one of the rows, or two that are the ends of an interval.

@@ -22,7 +22,8 @@ struct MemoryQuery {
 struct MemoryForecast {
   StepSetting setting;
   std::vector<StepMemory> stages;  // per rank, by pipeline stage; a single one for one GPU
-  // One GPU: the most equal requests, or the longest context of each, that still fit; 0: not even one, or unknown.
+  // The most equal requests, or the longest context of each, that still fit; 0: not even one, or unknown (a training
+  // over several GPUs, whose micro-batches keep it small).
   Count largest_batch = 0, longest_sequence = 0;
   bool ended_by_model = false;  // the sequence is limited by the model's positions, not by memory
   std::vector<std::string> notes;

@@ -161,6 +161,7 @@ struct ServingPlan {
   Count too_dear = 0;                     // set-ups too expensive for even one replica
   Count unsuited = 0;                     // set-ups that do not support the requested features
   std::string does_not_suit;              // ... and what the last of them lacks
+  std::string format_cause;               // if none meets the SLO: that a card has no tensor cores for the format
   std::string does_not_fit;               // what the least demanding of those that do not fit lacks
   std::vector<std::string> prices;        // whose: "H100-SXM $2.99 an hour (...)"
   std::vector<std::string> notes;         // missing prices, how a trace was cut
@@ -292,6 +293,7 @@ struct TrainingPlanResult {
   std::optional<double> deadline, budget;  // as asked
   std::vector<int> tried_gpus;             // if the number was searched for
   std::vector<TrainingAdvice> advice;      // largest gain first
+  std::vector<std::string> notes;          // what was taken for granted of the cluster
   std::vector<ScalingPoint> strong, weak;  // on request: the same global batch, and one that grows with the GPUs
 };
 

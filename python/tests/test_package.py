@@ -145,7 +145,7 @@ class Questions(unittest.TestCase):
         self.assertLess(mine.error_after, mine.error_before)
         shape = dict(m=2048, n=4096, k=4096)
         plain, slow = tilecast.kernel("gemm", gpu="H200-SXM", **shape), tilecast.kernel("gemm", gpu=mine, **shape)
-        self.assertEqual(slow.standing, "calibrated")
+        self.assertEqual(slow.seen, "calibrated")
         self.assertGreater(slow.latency_us, 1.5 * plain.latency_us)
         table = tilecast.predict("Llama-3.2-1B", gpu=["H200-SXM", mine], mode="decode", batch=8, context=512)
         self.assertGreater(table[1].answer.step_ms, 1.2 * table[0].answer.step_ms)

@@ -69,7 +69,7 @@ def _load() -> ctypes.CDLL:
     try:
         _declare(lib)
     except AttributeError as problem:
-        raise LibraryError(f"is no Tilecast library: {problem}", "name another in TILECAST_LIBRARY", place=str(found)) from None
+        raise LibraryError(f"is not a Tilecast library: {problem}", "name another in TILECAST_LIBRARY", place=str(found)) from None
     version = lib.tilecast_version().decode()
     if lib.tilecast_check_abi(ABI, None) != _OK or version != VERSION:
         raise LibraryError(f"is of version {version}, the package of {VERSION}", "install both from one wheel", place=str(found))

@@ -97,7 +97,7 @@ Result<std::string> percent_decoded(std::string_view text) {
     const std::string_view digits = text.substr(i + 1, 2);
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
     if (digits.size() < 2 || read.ptr != digits.data() + 2 || value == 0)
-      return error("a % in the address is no encoded character", "encode it as %25");
+      return error("a % in the address is not an encoded character", "encode it as %25");
     plain += static_cast<char>(value);
     i += 2;
   }

@@ -131,7 +131,7 @@ HttpRequestReader::State HttpRequestReader::read_header() {
   parser.eager(true);
   parser.put(boost::asio::buffer(header), failure);
   if (failure || !parser.is_header_done())
-    return refuse(failure == http::error::bad_version ? 505 : 400, "is no HTTP/1.1 request: " + failure.message(),
+    return refuse(failure == http::error::bad_version ? 505 : 400, "is not an HTTP/1.1 request: " + failure.message(),
                   "send METHOD /path HTTP/1.1 and fields below");
   request_ = {};
   request_.method = std::move(parser.method), target_ = std::move(parser.target), version_ = parser.version;
@@ -179,7 +179,7 @@ std::optional<HttpRefusal> HttpRequestReader::body_refusal() {
   body_size_ = 0;
   if (request_.has("content-length")) {
     const auto size = whole_number(request_.field("content-length"));
-    if (!size) return HttpRefusal{400, error("Content-Length is no number", "send the body's number of bytes")};
+    if (!size) return HttpRefusal{400, error("Content-Length is not a number", "send the body's number of bytes")};
     if (*size > limits_.body_bytes)
       return HttpRefusal{413, error("the body is longer than " + std::to_string(limits_.body_bytes) + " bytes",
                                     "send less, or start the service with a larger --max-body")};

@@ -80,7 +80,7 @@ class Server final : public HttpServer, public HttpConnections {
 Status Server::listen() {
   error_code failure;
   const auto address = asio::ip::make_address(settings_.host, failure);
-  if (failure) return field_error("host", "'" + settings_.host + "' is no address", "for example 127.0.0.1 or ::1");
+  if (failure) return field_error("host", "'" + settings_.host + "' is not an address", "for example 127.0.0.1 or ::1");
   const tcp::endpoint endpoint(address, settings_.port);
   acceptor_.open(endpoint.protocol(), failure);
   if (!failure) acceptor_.set_option(tcp::acceptor::reuse_address(true), failure);

@@ -80,7 +80,7 @@ TEST(HttpService, ADescriptionEditedIsAnotherCard) {
 TEST(HttpService, RowsAndChartsAreAskedForByAccept) {
   AnswerDrawings drawings;
   drawings.chart = [](const AnswerRows& rows, const AnswerChart& chart) -> Result<std::string> {
-    if (!chart.y.empty() && !rows.find(chart.y)) return field_error("plot-y", "is no column", "another");
+    if (!chart.y.empty() && !rows.find(chart.y)) return field_error("plot-y", "is not a column", "another");
     return chart.title + (chart.png ? ", png, " : ", svg, ") + std::to_string(rows.rows.size()) + " rows, " + chart.y;
   };
   HttpServiceSettings settings;

@@ -122,7 +122,7 @@ McpStep McpProtocol::take(std::string_view line) {
   const Value* method = member(message, "method");
   const Value* id = member(message, "id");
   if (!message.is_object() || !jsonrpc || *jsonrpc != "2.0")
-    return error_line(nullptr, kInvalidRequest, "is no message of JSON-RPC 2.0");
+    return error_line(nullptr, kInvalidRequest, "is not a message of JSON-RPC 2.0");
   if (!method && id && (member(message, "result") || member(message, "error")))
     return {};  // a response, of which none is awaited
   if (id && !is_id(*id)) return error_line(nullptr, kInvalidRequest, "id must be a text or a whole number");

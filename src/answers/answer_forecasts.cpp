@@ -97,10 +97,13 @@ AnswerDocument ask_kernel(GivenArguments& given) {
   const auto gpus = given.take_list("gpu");
   if (!gpus) return gpus.error();
   if (gpus->empty()) return field_error("gpu", "is missing", "for example H100-SXM");
+  const auto dtypes = given.take_list("dtype");
+  if (!dtypes) return dtypes.error();
   const auto query = read_kernel(given);
   if (!query) return query.error();
   std::vector<KernelQuery> queries = {*query};
   if (auto asked = ask_each(queries, "gpu", *gpus); !asked) return asked.error();
+  if (auto asked = ask_each(queries, "dtype", *dtypes); !asked) return asked.error();
   std::vector<KernelForecast> forecasts;
   for (auto& answer : forecast(queries)) {
     if (!answer) return std::move(answer).error();

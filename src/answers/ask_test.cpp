@@ -62,7 +62,7 @@ TEST(Ask, AgreesWithTheCppInterfaceOnRandomQuestions) {
 
 TEST(Ask, ListsGiveOneRowEachAndThoseThatCannotRunSayWhy) {
   const auto answer =
-      ask("predict", R"({"model": "Llama-3.1-8B", "gpu": ["H100-SXM", "A100-SXM-80GB"], "dtype": ["bf16", "fp8"],
+      ask("predict", R"({"model": "Llama-3.1-8B", "gpu": ["H100-SXM", "V100-SXM"], "dtype": ["bf16", "fp8"],
                                          "mode": "prefill", "seq": 64})");
   ASSERT_TRUE(answer) << answer.error().line();
   const Texts rows = Texts::parse(*answer);
@@ -99,6 +99,8 @@ TEST(Ask, RefusalsNameTheArgument) {
   EXPECT_EQ(field_of(ask("gpus", R"({"name": "H100"})")), "name");
   EXPECT_EQ(field_of(ask("gpu", R"({"gpu": 5})")), field_of(ask("gpu", R"({"gpu": "5"})")));
   EXPECT_EQ(field_of(ask("models", R"({"classes": 5})")), "classes");
+  EXPECT_EQ(ask("kernel", R"({"family": "gemm", "m": true, "n": 8, "k": 8, "gpu": "L4"})").error().problem,
+            "must be a whole number, not 'true'");
   EXPECT_EQ(field_of(ask("collective", R"({"op": "all_reduce", "bytes": "64Q", "cluster": "hgx-h100", "ranks": 2})")),
             "bytes");
   EXPECT_FALSE(ask("plan train", R"({"model": "Llama-3.1-70B", "gpus": "1xL4", "global_batch": 1, "seq": 128})"));

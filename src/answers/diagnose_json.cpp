@@ -18,7 +18,7 @@ Json forecast_json(const WorkForecast& f) {
           {"ceiling_from", name_of(f.ceiling_from)},
           {"bound_us", in_microseconds(f.bound)},
           {"limited_by", name_of(f.limited_by)},
-          {"seen", f.seen == Seen::yes || f.seen == Seen::calibrated}};
+          {"seen", name_of(f.seen)}};
 }
 
 Json work_json(const RecordedWork& g) {

@@ -24,7 +24,7 @@ bool takes_description(const std::string& name) { return name == "gpu" || name =
 // A text, a number or yes and no, as it would be typed.
 Result<std::string> plain_text(const std::string& name, const Value& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return std::string(value.get<bool>() ? "yes" : "no");
+  if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
   if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
   if (value.is_number_integer()) return fmt::format("{}", value.get<std::int64_t>());
   if (value.is_number()) return fmt::format("{}", value.get<double>());
@@ -140,7 +140,7 @@ Status GivenArguments::check_all_taken() const {
   for (const auto& [name, value] : members_.items()) {
     if (known_.contains(name)) continue;
     const std::vector<std::string> names(known_.begin(), known_.end());
-    return field_error(name, "is no argument of this question",
+    return field_error(name, "is not an argument of this question",
                        suggestion(name, names, names.empty() ? "it takes none" : "it takes " + join(names, ", ")));
   }
   return Ok{};

@@ -68,11 +68,7 @@ Json forecast_object(const KernelForecast& f) {
               {"bound_us", in_microseconds(f.bound)},
               {"limited_by", name_of(f.limited_by)},
               {"efficiency", f.efficiency},
-              {"seen", f.seen == Seen::yes || f.seen == Seen::calibrated},
-              {"standing", f.seen == Seen::calibrated ? "calibrated"
-                           : f.seen == Seen::yes      ? "seen"
-                           : f.seen == Seen::sibling  ? "sibling seen"
-                                                      : "unseen"},
+              {"seen", name_of(f.seen)},
               {"notes", f.notes},
               {"breakdown", launches}};
 }

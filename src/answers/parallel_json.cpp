@@ -109,7 +109,7 @@ Json parallel_row_json(const Row<StepForecast>& row) {
                    {"stages", stages},
                    {"usable_bytes", in_bytes(many.usable)},
                    {"fits", many.fits},
-                   {"seen", many.seen_share > 0.5},
+                   {"seen", name_of(f.seen)},
                    {"exchanges", exchanges},
                    {"notes", f.notes}});
   if (many.timeline) json["timeline"] = timeline_json(*many.timeline);
@@ -130,6 +130,9 @@ Json spread_memory_json(const Row<MemoryForecast>& row) {
   json.update(Json{{"stages", stages},
                    {"usable_bytes", in_bytes(least)},
                    {"fits", row.answer->fits()},
+                   {"largest_batch", row.answer->largest_batch},
+                   {"longest_sequence", row.answer->longest_sequence},
+                   {"ended_by_model", row.answer->ended_by_model},
                    {"notes", row.answer->notes}});
   return json;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "answers/documents.h"
+#include "support/counted.h"
 #include "support/json_value.h"
 
 namespace tilecast {
@@ -167,8 +168,9 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
   }
   if (!p.best)
     json["problem"] =
-        fmt::format("{} deployments tried ({} set-ups do not fit, {} miss with any number of GPUs allowed)", p.tried,
-                    p.too_large, p.too_slow);
+        fmt::format("{} tried ({}, {} with any number of GPUs allowed)", counted(p.tried, "deployment"),
+                    counted(p.too_large, "setup does not fit", "setups do not fit"),
+                    counted(p.too_slow, "misses", "miss"));
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
   if (p.pictures) json["pictures"] = pictures_json(*p.pictures);

@@ -75,6 +75,7 @@ std::string plan_train_json(const TrainingPlanResult& p) {
   all["ranked"] = ranked;
   all["advice"] = Json::array();
   for (const TrainingAdvice& a : p.advice) all["advice"].push_back({{"what", a.what}, {"gain", a.gain}});
+  all["notes"] = p.notes;
   if (!p.tried_gpus.empty()) all["tried_gpus"] = p.tried_gpus;
   if (!p.strong.empty()) all["strong_scaling"] = points_json(p.strong), all["weak_scaling"] = points_json(p.weak);
   return json_text(all);

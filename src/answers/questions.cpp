@@ -46,7 +46,7 @@ const std::vector<std::string> kStepLists = {"gpu", "dtype", "engine", "cluster"
 
 const std::vector<QuestionEntry>& all_questions() {
   static const std::vector<QuestionEntry> all = {
-      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, true, {"gpu"}},
+      {"kernel", kernel_question(), &ask_kernel, &arguments_for<KernelQuery>, true, {"gpu", "dtype"}},
       {"predict", step_question(), &ask_predict, &arguments_for<StepQuery>, true, kStepLists},
       {"memory", memory_question(), &ask_memory, &arguments_for<MemoryQuery>, true, kStepLists},
       {"collective",
@@ -77,7 +77,7 @@ Result<const QuestionEntry*> question_named(std::string_view name) {
     if (name_key(one.name) == name_key(name)) return &one;
     names.emplace_back(one.name);
   }
-  return field_error("question", "'" + std::string(name) + "' is no question",
+  return field_error("question", "'" + std::string(name) + "' is not a question",
                      suggestion(name, names, "one of " + join(names, ", ")));
 }
 

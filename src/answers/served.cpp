@@ -120,7 +120,7 @@ class Served {
     if (!about) {
       std::vector<std::string> names;
       for (const Argument& one : form_.arguments) names.push_back(one.name);
-      return field_error(given_name, "is no argument of this question",
+      return field_error(given_name, "is not an argument of this question",
                          suggestion(name, names, names.empty() ? "it takes none" : "it takes " + join(names, ", ")));
     }
     if (about->touches == Touches::nothing || value.is_null()) return Ok{};
@@ -154,7 +154,7 @@ class Served {
       return field_error(about.name, "has bytes that are no base64",
                          "encode the file's bytes with the letters of RFC 4648, padded");
     if (about.touches == Touches::gpu || about.touches == Touches::cluster) {
-      if (!is_object_text(*bytes)) return field_error(about.name, "is no description", "a JSON object");
+      if (!is_object_text(*bytes)) return field_error(about.name, "is not a description", "a JSON object");
       value = *bytes;
       return check_stays_inside(about, *bytes);
     }

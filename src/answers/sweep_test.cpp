@@ -150,7 +150,7 @@ TEST(Rows, HaveTheFiguresOfTheDocument) {
     EXPECT_EQ(cell("interval_low_us").number.value(), document[i]["interval_us"][0].get<double>());
     EXPECT_EQ(cell("interval_high_us").number.value(), document[i]["interval_us"][1].get<double>());
     EXPECT_EQ(cell("limited_by").text, document[i]["limited_by"].get<std::string>());
-    EXPECT_EQ(cell("seen").text, "true");
+    EXPECT_EQ(cell("seen").text, "yes");
   }
 }
 

@@ -134,7 +134,7 @@ TEST(CollectiveApi, Arguments) {
   full.eager = true;
   expect_round_trip(full);
   expect_examples_taken<CollectiveQuery>();
-  EXPECT_THAT(refusal_of<CollectiveQuery>("bytes", "1Q"), HasSubstr("bytes: is no size: '1Q'"));
+  EXPECT_THAT(refusal_of<CollectiveQuery>("bytes", "1Q"), HasSubstr("bytes: is not a size: '1Q'"));
   EXPECT_THAT(refusal_of<CollectiveQuery>("ranks", "0"), HasSubstr("ranks: must lie between 1 and 1048576"));
   EXPECT_THAT(refusal_of<CollectiveQuery>("tokens", "-1"), HasSubstr("tokens: must lie between 1"));
 }

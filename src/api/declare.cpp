@@ -87,7 +87,7 @@ Result<double> number_value(const Argument& about, std::string_view text) {
 Result<Bytes> size_value(const Argument& about, std::string_view text) {
   constexpr double kMost = 1e15;
   const auto value = bytes_from(text);
-  if (!value) return refused(about, fmt::format("is no size: '{}'", text), std::string(kBytesRemedy));
+  if (!value) return refused(about, fmt::format("is not a size: '{}'", text), std::string(kBytesRemedy));
   if (*value > kMost)
     return refused(about, fmt::format("must be at most {:g} bytes, not '{}'", kMost, text), "for example 1G");
   return bytes(*value);
@@ -134,7 +134,7 @@ Status set_argument(const std::vector<BoundArgument>& arguments, std::string_vie
     if (argument.about.name == name) return argument.set(text);
   std::vector<std::string> names;
   for (const BoundArgument& argument : arguments) names.push_back(argument.about.name);
-  return field_error(std::string(name), "is no argument of this question",
+  return field_error(std::string(name), "is not an argument of this question",
                      suggestion(name, names, "it takes " + join(names, ", ")));
 }
 

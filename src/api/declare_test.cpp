@@ -61,7 +61,7 @@ TEST(Declare, WhatIsAssignedIsCheckedAsWhatIsRead) {
   EXPECT_THAT(line([](Asked& q) { q.count = 9; }), HasSubstr("count: must lie between 1 and 8, not 9"));
   EXPECT_THAT(line([](Asked& q) { q.number = std::nan(""); }), HasSubstr("number: must be a number"));
   EXPECT_THAT(line([](Asked& q) { q.number = 1.5; }), HasSubstr("number: must lie between 0 and 1"));
-  EXPECT_THAT(line([](Asked& q) { q.size = bytes(-1); }), HasSubstr("size: is no size"));
+  EXPECT_THAT(line([](Asked& q) { q.size = bytes(-1); }), HasSubstr("size: is not a size"));
   EXPECT_THAT(line([](Asked& q) { q.counts = {2, 0}; }), HasSubstr("counts: must be at least 1, not 0"));
   expect_round_trip(fine);
 }
@@ -108,7 +108,7 @@ TEST(Declare, ArgumentsByName) {
   Asked query;
   EXPECT_TRUE(set_argument(arguments_of(query), "count", "3").ok());
   EXPECT_EQ(query.count, 3);
-  EXPECT_THAT(line_of(set_argument(arguments_of(query), "cuont", "3")), HasSubstr("cuont: is no argument"));
+  EXPECT_THAT(line_of(set_argument(arguments_of(query), "cuont", "3")), HasSubstr("cuont: is not an argument"));
 }
 
 }  // namespace

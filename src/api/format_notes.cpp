@@ -55,6 +55,14 @@ std::string routing_note(const Run& run, const ModelSpec& model) {
   return {};
 }
 
+// What a serving engine does in its own way; PyTorch runs formats as they are called.
+std::vector<std::string> engine_notes(const Run& run, const ModelSpec& model, const Gpu& gpu) {
+  if (!serves(run.engine.kind)) return {};
+  std::vector<std::string> notes = served_notes(run.engine.precision, has_experts(model), gpu, run.engine.kind);
+  add(routing_note(run, model), notes);
+  return notes;
+}
+
 // The formats that a run's own is compared with, each timed by `time_in`; those that cannot be are left out.
 template <class TimeIn>
 std::string slower_note(const Precision& own, Seconds time, bool experts, const Gpu& gpu, EngineKind engine,
@@ -94,12 +102,11 @@ std::vector<std::string> rank_notes(const ParallelRun& asked, const Cluster& clu
   const Run& run = asked.run;
   const Gpu& gpu = cluster.gpu;
   const auto* model = std::get_if<ModelSpec>(&run.model);
-  if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
+  if (!model || run.workload.mode == Mode::train) return {};
   const bool experts = has_experts(*model);
   const Precision& own = run.engine.precision;
-  std::vector<std::string> notes = served_notes(own, experts, gpu, run.engine.kind);
+  std::vector<std::string> notes = engine_notes(run, *model, gpu);
   add(refused_blocks(rank_spec(*model, asked.layout), own, run.engine.kind), notes);
-  add(routing_note(run, *model), notes);
   const auto time_in = [&](const Precision& precision) -> std::optional<Seconds> {
     ParallelRun other = asked;
     other.run.engine.precision = precision;
@@ -112,11 +119,10 @@ std::vector<std::string> rank_notes(const ParallelRun& asked, const Cluster& clu
 
 std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds step, const ChosenMethod& method) {
   const auto* model = std::get_if<ModelSpec>(&run.model);
-  if (!model || !serves(run.engine.kind) || run.workload.mode == Mode::train) return {};
+  if (!model || run.workload.mode == Mode::train) return {};
   const bool experts = has_experts(*model);
   const Precision& own = run.engine.precision;
-  std::vector<std::string> notes = served_notes(own, experts, gpu, run.engine.kind);
-  add(routing_note(run, *model), notes);
+  std::vector<std::string> notes = engine_notes(run, *model, gpu);
   const auto time_in = [&](const Precision& precision) -> std::optional<Seconds> {
     Run other = run;
     other.engine.precision = precision;

@@ -6,6 +6,7 @@
 #include "api/declare.h"
 #include "api/step_run.h"
 #include "api/step_values.h"
+#include "engine/largest.h"
 
 namespace tilecast {
 namespace {
@@ -18,6 +19,20 @@ Result<MemoryForecast> over_ranks(const AskedStep& asked, const ChosenMethod& qu
   if (!spread) return spread.error();
   MemoryForecast out;
   out.setting = asked.setting, out.stages = memory_of(*spread), out.notes = notes_on(asked);
+  // A training's batch is worked through in micro-batches: memory does not end it.
+  if (asked.run.workload.mode == Mode::train) return out;
+  const RankLayout& layout = asked.setting.layout;
+  const LargestUnits units{layout.dp, layout.cp > 1 ? 2 * layout.cp : 1};
+  const auto fits = [&](const Run& changed) -> Result<bool> {
+    ParallelRun run = asked.over_ranks();
+    run.run = changed;
+    const auto forecast = forecast_parallel(run, *asked.cluster, pricing_of(quick));
+    if (!forecast) return forecast.error();
+    return forecast->fits();
+  };
+  const auto largest = largest_where(asked.run, fits, units);
+  if (!largest) return largest.error();
+  out.largest_batch = largest->batch, out.longest_sequence = largest->length, out.ended_by_model = largest->by_model;
   return out;
 }
 

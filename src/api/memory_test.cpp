@@ -76,6 +76,28 @@ TEST(MemoryApi, DividesOverRanks) {
   EXPECT_NEAR(in_bytes(weights) * 4, 2 * 70.55e9, 3e9);
 }
 
+TEST(MemoryApi, TheLargestOverRanksIsTheLastThatFits) {
+  MemoryQuery query = decode_query("Llama-3.1-70B", "H100-SXM");
+  query.step.layout.tp = 4;
+  const auto answer = forecast(query);
+  ASSERT_TRUE(answer.ok()) << answer.error().line();
+  const auto fits = [&](Count batch, Count context) {
+    MemoryQuery other = query;
+    other.step.batch = batch, other.step.context = context;
+    const auto one = forecast(other);
+    return one && one->fits();
+  };
+  const Count context = query.step.context;
+  EXPECT_TRUE(fits(answer->largest_batch, context));
+  EXPECT_FALSE(fits(answer->largest_batch + 1, context));
+  EXPECT_TRUE(fits(query.step.batch, answer->longest_sequence - 1));  // one token is new
+  query.step.layout.dp = 2;
+  query.step.batch = 2 * query.step.batch;
+  const auto twice = forecast(query);
+  ASSERT_TRUE(twice.ok()) << twice.error().line();
+  EXPECT_EQ(twice->largest_batch, 2 * answer->largest_batch);
+}
+
 TEST(MemoryApi, NotesAContextBeyondTheModel) {
   MemoryQuery query = decode_query("Llama-3.1-8B", "H100-SXM");
   query.step.context = 200'000;

@@ -42,7 +42,7 @@ Result<Model> onnx_model(const ModelQuery& query) {
   options.allow_unknown = query.allow_unknown;
   for (const std::string& dim : query.dims) {
     const auto equals = dim.find('=');
-    if (equals == std::string::npos) return field_error("dim", "'" + dim + "' is no name=value", "for example batch=8");
+    if (equals == std::string::npos) return field_error("dim", "'" + dim + "' is not a name=value", "for example batch=8");
     const auto value = part_count(std::string_view(dim).substr(equals + 1), "dim " + dim.substr(0, equals));
     if (!value) return value.error();
     options.dims[dim.substr(0, equals)] = *value;
@@ -124,7 +124,7 @@ Result<Count> part_count(std::string_view text, const std::string& field) {
   constexpr Count kMost = Count{1} << 30;  // no real batch or length exceeds it
   const auto value = whole_amount_from(text);
   if (!value || *value < 0 || *value > kMost)
-    return field_error(field, fmt::format("'{}' is no whole number between 0 and {}", text, kMost),
+    return field_error(field, fmt::format("'{}' is not a whole number between 0 and {}", text, kMost),
                        amount_remedy(text, "for example 2048"));
   return *value;
 }

@@ -93,7 +93,7 @@ TEST(ModelApi, ErrorsNameTheField) {
   EXPECT_THAT(line_of(describe_model({.model = "Lama-3.1-8B"})), HasSubstr("did you mean"));
   EXPECT_THAT(line_of(describe_model({.model = "Llama-3.1-8B", .dims = {"batch=2"}})), StartsWith("dim: "));
   EXPECT_THAT(line_of(describe_model({.model = "no-such.onnx", .dims = {"batch"}})),
-              StartsWith("dim: 'batch' is no name=value"));
+              StartsWith("dim: 'batch' is not a name=value"));
 }
 
 TEST(ModelApi, ArgumentsRoundTrip) {

@@ -501,6 +501,12 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   result.unsuited = plan->unsuited, result.does_not_suit = plan->does_not_suit, result.classes = query->classes;
   result.too_large = plan->too_large, result.too_slow = plan->too_slow, result.too_dear = plan->too_dear;
   for (const PlannedDeployment& d : plan->finalists) result.finalists.push_back(described.deployment(d));
+  for (const GpuOffer& offer : query->gpus) {
+    const auto precision = precision_of(query->model, q.dtypes.empty() ? "" : q.dtypes.front());
+    const std::string note = precision ? emulated_note(*precision, offer.gpu) : "";
+    if (plan->best && !note.empty()) result.notes.push_back(note);
+    if (!plan->best && result.format_cause.empty()) result.format_cause = note;
+  }
   if (plan->best) note_measured(result.finalists, *plan->best, result.notes);
   if (plan->best)
     if (std::string limit = described.shorter_than_the_model(plan->finalists[*plan->best]); !limit.empty()) {

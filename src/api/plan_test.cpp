@@ -62,7 +62,7 @@ TEST(PlanServeApi, SaysWhereAFormatOfItsFinalistsIsSlowerThanAWiderOne) {
   const auto plan = plan_serve(query);
   ASSERT_TRUE(plan) << plan.error().line();
   EXPECT_THAT(plan->notes, testing::Contains(testing::HasSubstr(
-                               "on A100-SXM-80GB, a prompt of 1024 tokens: int4_wo is forecast slower than bf16")));
+                               "on A100-SXM-80GB, a prompt of 1024 tokens: int4_wo is forecast slower than fp8")));
   query.dtypes = {"bf16"};
   const auto wide = plan_serve(query);
   ASSERT_TRUE(wide) << wide.error().line();
@@ -99,6 +99,29 @@ TEST(PlanServeApi, NothingMeets) {
   ASSERT_TRUE(plan->nearest);
   EXPECT_LE(plan->nearest->gpus, 2);
   EXPECT_NE(plan->nearest->in_the_way.find("TTFT"), std::string::npos) << plan->nearest->in_the_way;
+}
+
+// T4 multiplies bf16 on its vector pipe: that, not the objectives, is what to change.
+TEST(PlanServeApi, NamesTheFormatWhereNothingMeetsForIt) {
+  PlanServeQuery query = serving();
+  query.slo = "ttft=1us", query.gpus = {"2xT4"};
+  const auto plan = plan_serve(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  EXPECT_FALSE(plan->best);
+  EXPECT_NE(plan->format_cause.find("dtype fp16"), std::string::npos) << plan->format_cause;
+  query.dtypes = {"fp16"};
+  EXPECT_EQ(plan_serve(query)->format_cause, "");
+}
+
+TEST(PlanTrainApi, SaysWhatIsTakenForGrantedOfAPlainNode) {
+  PlanTrainQuery query;
+  query.model = "Llama-3.2-1B", query.gpus = "8xRTX-4090", query.global_batch = 16, query.seq = 1024;
+  const auto plan = plan_train(query);
+  ASSERT_TRUE(plan) << plan.error().line();
+  ASSERT_EQ(plan->notes.size(), 1u);
+  EXPECT_NE(plan->notes[0].find("no node of RTX-4090 is described"), std::string::npos);
+  query.gpus = "8xH100";
+  EXPECT_TRUE(plan_train(query)->notes.empty());
 }
 
 TEST(PlanServeApi, ErrorsNameTheField) {
@@ -328,6 +351,8 @@ TEST(PlanTrainApi, ErrorsNameTheField) {
   refused("dtype", [](PlanTrainQuery& q) { q.dtype = "fp7"; });
   refused("tokens", [](PlanTrainQuery& q) { q.tokens = 0; });
   refused("tokens", [](PlanTrainQuery& q) { q.tokens = 1e300; });
+  refused("tokens", [](PlanTrainQuery& q) { q.tokens = 1; });  // less than a step
+  refused("gpus", [](PlanTrainQuery& q) { q.gpus = "0xH100"; });
   refused("price", [](PlanTrainQuery& q) { q.price = 0; });
   refused("top", [](PlanTrainQuery& q) { q.top = 0; });
   refused("method", [](PlanTrainQuery& q) { q.method = Method::synperf; });

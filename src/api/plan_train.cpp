@@ -241,6 +241,9 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const Watch& prog
       return std::move(fine).error();
   TrainingQuery query{*std::move(run), *std::move(cluster), 0, choices};
   query.gpus = query.cluster.gpus();
+  if (const Count tokens = query.run.workload.tokens(); q.tokens > 0 && q.tokens < static_cast<double>(tokens))
+    return field_error("tokens", fmt::format("are fewer than the {} of a single step", tokens),
+                       "more of them, or a smaller global batch");
   const auto chosen_by = chosen_method(q.method, q.weights);
   if (!chosen_by) return chosen_by.error();
   const auto price = price_of(q, query.cluster.gpu);
@@ -253,6 +256,7 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const Watch& prog
   auto result = begun(q, chosen->query);
   if (!result) return result;
   result->tried_gpus = std::move(search).tried();
+  if (std::string note = plain_node_note(chosen->query.cluster); !note.empty()) result->notes.push_back(std::move(note));
   add_layouts(*result, q, *chosen);
   result->advice = advice_for(q, chosen->query, chosen->plan, chosen->whole, with);
   if (!q.scaling || result->ranked.empty()) return result;

@@ -19,7 +19,7 @@ Status put_prices(PriceTable& table, const std::string& text) {
     const auto usd = equals == std::string::npos
                          ? std::nullopt
                          : number_between(std::string_view(part).substr(equals + 1), 0.0, kMostAnHour);
-    if (!usd) return field_error("prices", "'" + part + "' is no price", "H200-SXM=3.1,B200=5, or a file");
+    if (!usd) return field_error("prices", "'" + part + "' is not a price", "H200-SXM=3.1,B200=5, or a file");
     const auto gpu = find_gpu(part.substr(0, equals));
     if (!gpu) return field_error("prices", gpu.error().problem, gpu.error().remedy);
     if (!named.insert(gpu->name).second)

@@ -24,7 +24,7 @@ constexpr Count kVllmLoras = 1, kVllmLoraRank = 16, kSglangLoras = 8;
 Result<Seconds> time_of(const std::string& text, const char* field) {
   if (text == "0" || text == "0s") return seconds(0);
   const auto time = duration_from(text);
-  if (!time) return field_error(field, "'" + text + "' is no time", "500ms or 10s");
+  if (!time) return field_error(field, "'" + text + "' is not a time", "500ms or 10s");
   return *time;
 }
 
@@ -122,7 +122,7 @@ Result<std::vector<RequestClass>> classes_from(const std::string& text) {
     c.name = part.substr(0, colon);
     if (c.name.empty()) return field_error("classes", "a class needs a name", "chat:share=0.8,priority=0,ttft=500ms");
     if (c.name.find_first_of("=,/") != std::string::npos)
-      return field_error("classes", "'" + c.name + "' is no name of a class", "chat:share=0.8;batch:share=0.2");
+      return field_error("classes", "'" + c.name + "' is not a name of a class", "chat:share=0.8;batch:share=0.2");
     if (std::any_of(classes.begin(), classes.end(), [&](const RequestClass& other) { return other.name == c.name; }))
       return field_error("classes", "'" + c.name + "' is there twice", "one name for each class");
     if (colon != std::string::npos)
@@ -200,7 +200,7 @@ Result<MediaTower> tower_from(const SimulateQuery& q) {
   const auto width = sides.size() == 2 ? number_from<Count>(sides[0]) : std::nullopt;
   const auto height = sides.size() == 2 ? number_from<Count>(sides[1]) : std::nullopt;
   if (!width || !height)
-    return field_error("image-size", "'" + q.requests.image_size + "' is no size",
+    return field_error("image-size", "'" + q.requests.image_size + "' is not a size",
                        "width x height in pixels: 1024x768");
   return image_tower(*config, q.model, *width, *height);
 }

@@ -49,7 +49,7 @@ Result<Slo> slo_from(const std::string& text) {
     const bool known = name == "ttft" || name == "tpot" || name == "e2el";
     if (known && equals != std::string::npos && finite_number(std::string_view(part).substr(equals + 1)))
       return field_error("slo", "'" + part + "' has no unit", part + "ms or " + part + "s");
-    if (!time || !known) return field_error("slo", "'" + part + "' is no objective", "ttft=500ms,tpot=30ms,e2el=10s");
+    if (!time || !known) return field_error("slo", "'" + part + "' is not an objective", "ttft=500ms,tpot=30ms,e2el=10s");
     (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;
   }
   return slo;
@@ -59,7 +59,7 @@ Result<Sweep> sweep_from(const std::string& text) {
   constexpr std::size_t kMostLoads = 64;
   constexpr double kMostConcurrency = 1 << 30;
   const auto bad = [&] {
-    return field_error("sweep", "'" + text + "' is no sweep",
+    return field_error("sweep", "'" + text + "' is not a sweep",
                        "rate=1..32*2 (doubling), rate=1,2,5 or concurrency=16..256:16");
   };
   const auto equals = text.find('=');

@@ -93,7 +93,7 @@ TEST(StepApi, AttentionAloneIsTheAttentionOfModels) {
   const auto now = step("", "H200-SXM", "bf16"), then = step("2.6", "H200-SXM", "bf16");
   ASSERT_TRUE(now.ok() && then.ok());
   EXPECT_GT(then->gpu, 1.05 * now->gpu);
-  EXPECT_THAT(line_of(step("1.13", "H200-SXM", "bf16")), StartsWith("torch: '1.13' is no release"));
+  EXPECT_THAT(line_of(step("1.13", "H200-SXM", "bf16")), StartsWith("torch: '1.13' is not a release"));
   // bf16 before Ampere has no fused kernel: plain products, a softmax between them.
   const auto plain = step("", "T4", "bf16"), fused = step("", "T4", "fp16");
   ASSERT_TRUE(plain.ok() && fused.ok());
@@ -162,7 +162,7 @@ TEST(StepApi, EnergyOfManyGpusIsTheirSum) {
 
 TEST(StepApi, ABatchAnswersAsEachAlone) {
   std::vector<StepQuery> queries(4, decode_query());
-  queries[1].gpu = "B200", queries[2].dtype = "fp8", queries[3].gpu = "A100-SXM-80GB", queries[3].dtype = "fp8";
+  queries[1].gpu = "B200", queries[2].dtype = "fp8", queries[3].gpu = "V100-SXM", queries[3].dtype = "fp8";
   const auto together = forecast(queries);
   ASSERT_EQ(together.size(), 4u);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -249,6 +249,32 @@ TEST(StepApi, SaysWhereAWiderFormatIsFaster) {
   q.gpu.clear(), q.cluster = "hgx-a100", q.layout.tp = 2;
   EXPECT_THAT(notes("int4_wo"), HasSubstr("int4_wo is forecast slower than bf16"));
   EXPECT_EQ(notes("bf16").find("forecast slower"), std::string::npos);
+}
+
+// B300's int8 products are slower than bf16's by PyTorch as by the engines that serve.
+TEST(StepApi, SaysWhereAWiderFormatIsFasterUnderPyTorchToo) {
+  for (const EngineKind engine : {EngineKind::pytorch, EngineKind::compile, EngineKind::cudagraph}) {
+    StepQuery q;
+    q.model = "Llama-3.1-8B", q.gpu = "B300", q.mode = Mode::prefill, q.batch = 8, q.seq = 300;
+    q.engine = engine, q.dtype = "int8";
+    const auto step = forecast(q);
+    ASSERT_TRUE(step.ok()) << step.error().line();
+    EXPECT_THAT(testing::PrintToString(step->notes), HasSubstr("int8 is forecast slower than bf16")) << name_of(engine);
+  }
+}
+
+// The server stays the parent's; the links, the name and what is known of them are the card's own.
+TEST(StepApi, ACardOfOtherLinksIsJoinedByThem) {
+  StepQuery q;
+  q.model = "Llama-3.1-8B", q.gpu = "H100-SXM", q.mode = Mode::prefill, q.seq = 4096, q.layout.tp = 2;
+  const auto plain = forecast(q);
+  q.gpu = R"({"like": "H100-SXM", "name": "L", "links": {"nvlink_gb_per_s": 10}})";
+  const auto slow = forecast(q);
+  ASSERT_TRUE(plain && slow);
+  EXPECT_GT(slow->time / plain->time, 3);
+  EXPECT_THAT(slow->setting.cluster, StartsWith("L in "));
+  EXPECT_EQ(plain->seen, Seen::yes);
+  EXPECT_EQ(slow->seen, Seen::sibling);
 }
 
 TEST(StepApi, SaysWhichRanksExpertsAnEngineRefuses) {

@@ -172,7 +172,7 @@ Result<CollectiveForecast> forecast_collective(const Collective& call, const Clu
   forecast.algorithm = timed.algorithm;
   forecast.bound = collective_bound(call, cluster);
   forecast.latency = std::max(timed.latency, forecast.bound);
-  forecast.seen = constants.has_seen(cluster.gpu.measured().name);
+  forecast.seen = constants.has_seen(cluster.gpu.measured().name) && cluster.gpu.links_as_parent();
   const bool beyond = call.ranks > constants.most_ranks(nccl_flow(call, cluster).curve);
   double doubt = beyond ? kCollectiveDoubt : 0.0;
   if (crossing.nodes > 1) {

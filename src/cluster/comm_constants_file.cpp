@@ -153,7 +153,7 @@ Result<CommConstants> parse_comm_constants(std::string_view text, const std::str
     ++number;
     if (line.empty() || line[0] == '#') continue;
     if (!read_line(line, constants))
-      return Error{fmt::format("{}:{}", place, number), "", "is no line of collective constants",
+      return Error{fmt::format("{}:{}", place, number), "", "is not a line of collective constants",
                    "the file's head says what lines hold; `tilecast collectives --fit` makes it"};
   }
   return constants;

@@ -207,7 +207,7 @@ Result<CollectiveForecast> forecast_exchange(const ExpertExchange& x, const Clus
   const Flow flow = exchange_flow(x, cluster);
   forecast.bound = exchange_bound(x, cluster);
   forecast.latency = std::max(flow_time(flow, cluster, constants, source), forecast.bound);
-  forecast.seen = constants.has_run(cluster.gpu.measured().name, flow.curve);
+  forecast.seen = constants.has_run(cluster.gpu.measured().name, flow.curve) && cluster.gpu.links_as_parent();
   const bool beyond = x.ranks > constants.most_ranks(flow.curve);
   forecast.standing = standing_of(flow.curve.library, cluster, constants, source, forecast.seen && !beyond);
   const CommSpread spread = constants.spread_of(spread_key(x, cluster, forecast.standing));

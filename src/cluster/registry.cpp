@@ -62,8 +62,14 @@ std::optional<std::pair<int, std::string>> counted_gpu(const std::string& text) 
   return {};
 }
 
-// A card made from another's description stands where that one does; a calibrated one stays calibrated.
+// A card made from another's description stands where that one does, with links of its own where it has any; a
+// calibrated one stays calibrated.
 Cluster with_gpu(Cluster cluster, const Gpu& gpu) {
+  const auto& [nvlink, pcie] = cluster.gpu.links;
+  const bool by_pcie = cluster.intra.kind == LinkKind::pcie;
+  const BytesPerSecond theirs = by_pcie ? pcie : nvlink, own = by_pcie ? gpu.links.pcie : gpu.links.nvlink;
+  if (theirs.base() > 0) cluster.intra.bandwidth = cluster.intra.bandwidth * (own / theirs);
+  if (gpu.name != cluster.gpu.name) cluster.name = gpu.name + " in " + cluster.name;
   cluster.gpu = gpu;
   return cluster;
 }
@@ -168,6 +174,10 @@ Result<Cluster> find_cluster(std::string_view name) {
       if (name_key(alias) == key) return cluster;
     names.push_back(cluster.name);
   }
+  if (const auto digits = name.find_first_not_of("0123456789");
+      digits != 0 && digits != std::string_view::npos && find_gpu(name.substr(digits + 1)))
+    return error("'" + std::string(name) + "' asks for " + std::string(name.substr(0, digits)) + " GPUs",
+                 fmt::format("a number from 1 to {}: 8x{}", kMostNodes, name.substr(digits + 1)));
   if (const auto gpu = find_gpu(name); gpu || count_of(name))
     return Error{"", "", "'" + std::string(name) + "' is " + (gpu ? "a GPU" : "a number") + ", not a cluster",
                  gpu ? "say how many: 8x" + std::string(name) : "say of which GPU: " + std::string(name) + "xH100"};
@@ -207,7 +217,7 @@ Result<Cluster> cluster_without_fabric(const std::string& text, int gpus_needed)
       counted || colon == std::string::npos ? std::nullopt : count_of(std::string_view(text).substr(colon + 1));
   const std::string name = nodes ? text.substr(0, colon) : text;
   if (!nodes && !counted && colon != std::string::npos && !is_object_text(text) && find_cluster(text.substr(0, colon)))
-    return error("'" + text.substr(colon + 1) + "' is no number of nodes",
+    return error("'" + text.substr(colon + 1) + "' is not a number of nodes",
                  fmt::format("{}:2, at most {}", text.substr(0, colon), kMostNodes));
   auto cluster = counted ? cluster_of_gpus(counted->first, counted->second) : load_cluster(name);
   if (cluster && nodes) cluster = with_nodes(*std::move(cluster), *nodes);

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster/collective.h"
+#include "cluster/comm_constants.h"
+#include "gpu/registry.h"
 #include "support/test_files.h"
 
 namespace tilecast {
@@ -29,6 +32,31 @@ TEST(ClusterRegistry, HasThePresets) {
   EXPECT_EQ(find_cluster("a40-pcie-8")->inter->kind, "roce");
 }
 
+// A card made like another stands in its parent's server, joined by its own links, and says its own name.
+TEST(ClusterRegistry, ACardOfOtherLinksIsJoinedByThem) {
+  const auto gpu = [](const std::string& like, const std::string& links) {
+    return *load_gpu(R"({"like": ")" + like + R"(", "name": "MINE", "links": )" + links + "}");
+  };
+  const Cluster own = node_of(*find_gpu("H100-SXM"));
+  const Cluster slow = node_of(gpu("H100-SXM", R"({"nvlink_gb_per_s": 10})"));
+  EXPECT_DOUBLE_EQ(in_gigabytes_per_second(slow.intra.bandwidth), 10);
+  EXPECT_EQ(slow.name, "MINE in " + own.name);
+  EXPECT_EQ(slow.gpus_per_node, own.gpus_per_node);
+  const Cluster same = node_of(gpu("H100-SXM", "{}"));
+  EXPECT_EQ(same.intra.bandwidth, own.intra.bandwidth);
+  const Cluster bus = node_of(gpu("L40S", R"({"pcie_gb_per_s": 8})"));
+  EXPECT_LT(bus.intra.bandwidth, node_of(*find_gpu("L40S")).intra.bandwidth);
+  Collective call;
+  call.op = CollectiveOp::all_reduce, call.bytes = mebibytes(64), call.ranks = 8;
+  const auto fast = forecast_collective(call, own, shipped_comm_constants());
+  const auto late = forecast_collective(call, slow, shipped_comm_constants());
+  ASSERT_TRUE(fast && late);
+  EXPECT_GT(late->latency / fast->latency, 20);
+  EXPECT_TRUE(fast->seen);
+  EXPECT_FALSE(late->seen);
+  EXPECT_TRUE(forecast_collective(call, same, shipped_comm_constants())->seen);
+}
+
 TEST(ClusterRegistry, NamesGrowToWhatIsNeeded) {
   EXPECT_EQ(cluster_of("hgx-h100")->gpus(), 8);
   EXPECT_EQ(cluster_of("hgx-h100", 8)->nodes, 1);
@@ -43,7 +71,7 @@ TEST(ClusterRegistry, NamesGrowToWhatIsNeeded) {
 TEST(ClusterRegistry, NodesAndFabricsThatAreNoneAreNamed) {
   for (const char* nodes : {"0", "-1", "x", "1e18", ""})
     EXPECT_EQ(cluster_of(std::string("hgx-h100:") + nodes, 1).error().problem,
-              std::string("'") + nodes + "' is no number of nodes");
+              std::string("'") + nodes + "' is not a number of nodes");
   EXPECT_EQ(cluster_of("hgx-h100@", 1).error().problem, "'hgx-h100@' names no fabric behind its @");
 }
 

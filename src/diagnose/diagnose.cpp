@@ -56,13 +56,19 @@ Result<Diagnosis> diagnose(const Recording& recording, const Gpu& gpu, const Mod
   result.recognised = work.recognised;
   result.notes.insert(result.notes.end(), work.notes.begin(), work.notes.end());
   const auto all = static_cast<double>(work.groups.size());
+  bool masks_assumed = false;
   for (ReadGroup& read : work.groups) {
     if (!watch.go_on(static_cast<double>(result.groups.size()) / all)) return stopped();
     WorkGroup& group = read.group;
-    if (read.shape) group.comparison = compare(*read.shape, group.library, gpu, weights);
+    if (read.shape && read.shape->mask_assumed) masks_assumed = true;
+    else if (read.shape) group.comparison = compare(*read.shape, group.library, gpu, weights);
     admit_recorded(group);
     result.groups.push_back(std::move(group));
   }
+  if (masks_assumed)
+    result.notes.push_back(
+        "attention has no forecast: the recording does not tell its mask, and a causal one does half of the work "
+        "(profilers of PyTorch write it as \"Concrete Inputs\" with record_shapes=True)");
   std::sort(result.groups.begin(), result.groups.end(), [](const auto& a, const auto& b) { return a.total > b.total; });
   for (const WorkGroup& group : result.groups) {
     if (group.comparison) result.compared += group.total;

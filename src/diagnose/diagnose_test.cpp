@@ -226,6 +226,47 @@ TEST(Advice, FindsWhatIsWrong) {
   EXPECT_THAT(titles(diagnosis(copies)), testing::Contains(testing::HasSubstr("pageable")));
 }
 
+// A bound that the recorded work beats is a shape misread.
+TEST(Diagnose, NoBoundOfTheMeasuredProgramsIsBeaten) {
+  int traces = 0, compared = 0;
+  for (const auto& file : std::filesystem::directory_iterator(TILECAST_SOURCE_DIR "/data/measurements/traces/h200_programs")) {
+    const auto recording = read_recording(file.path().string());
+    ASSERT_TRUE(recording) << recording.error().line();
+    const auto found = diagnose(*recording, h200(), &shipped_models());
+    ASSERT_TRUE(found) << found.error().line();
+    ++traces;
+    const bool convolves = std::any_of(found->families.begin(), found->families.end(), [](const FamilyTotal& family) {
+      return family.family == WorkFamily::convolution && family.compared > seconds(0);
+    });
+    EXPECT_EQ(convolves, file.path().filename().string().starts_with("vit")) << file.path();
+    for (const WorkGroup& group : found->groups) {
+      if (!group.comparison) continue;
+      ++compared;
+      EXPECT_LE(group.comparison->bound / group.per_call(), 1.02) << file.path().filename() << " " << group.name;
+    }
+  }
+  EXPECT_GE(traces, 16);
+  EXPECT_GT(compared, 200);
+}
+
+TEST(Diagnose, AttentionOfAnUnknownMaskIsNotJudged) {
+  const auto compared = [](std::vector<std::string> scalars) {
+    Maker m;
+    OperatorCall attention;
+    attention.name = "aten::_flash_attention_forward";
+    attention.dims = {{1, 8192, 32, 128}, {1, 8192, 8, 128}, {1, 8192, 8, 128}};
+    attention.types.assign(3, "c10::BFloat16");
+    attention.scalars = std::move(scalars);
+    m.again(1, "flash", attention).kernel("fmha_cutlassF_bf16_aligned_64x128_rf_sm80", 0, 2100, 1);
+    return diagnosis(m);
+  };
+  const Diagnosis unknown = compared({}), known = compared({"", "", "", "", "", "", "", "", "True"});
+  EXPECT_FALSE(unknown.groups[0].comparison);
+  EXPECT_THAT(unknown.notes, testing::Contains(testing::HasSubstr("does not tell its mask")));
+  EXPECT_TRUE(known.groups[0].comparison);
+  EXPECT_TRUE(known.notes.empty());
+}
+
 Diagnosis experts(Count tokens, double per_call, std::string_view gpu = {}) {
   Maker m;
   m.op(1, "vllm::inplace_fused_experts",

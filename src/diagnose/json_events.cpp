@@ -179,7 +179,7 @@ class EventScan {
         window_.skip();
         continue;
       }
-      if (*next != '{') return wrong("an event is no object");
+      if (*next != '{') return wrong("an event is not an object");
       auto text = window_.value();
       if (!text) return std::move(text).error();
       if (text->empty()) return cut();

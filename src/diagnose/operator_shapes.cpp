@@ -56,23 +56,50 @@ Made linear(const OperatorCall& op, std::string_view) {
   return Gemm{rows_of(x), w[0], w[1]};
 }
 
-Made convolution(const OperatorCall& op, std::size_t stride, std::size_t padding, std::size_t dilation,
-                 std::size_t groups) {
+bool is_true(std::string_view scalar) { return scalar == "True" || scalar == "true" || scalar == "1"; }
+
+// The stride that gives a result of `to` from a side of `from`, without padding where one does, else with the least.
+// Several strides can; they do the same work.
+struct Step {
+  Count stride = 0, padding = 0;
+};
+std::optional<Step> step_between(Count from, Count to, Count filter) {
+  for (Count padding = 0; padding < filter; ++padding) {
+    const Count reach = from + 2 * padding - filter;
+    if (reach < 0 || to < 1 || to > reach + 1) continue;
+    const Count stride = to == 1 ? reach + 1 : reach / (to - 1);
+    if (reach / stride + 1 == to) return Step{stride, padding};
+  }
+  return std::nullopt;
+}
+
+// Where the values of stride and padding were not recorded, the dims of the result tell them; without either there is
+// no shape, because a stride of sixteen means a 256th of the work.
+Made convolution(const OperatorCall& op, std::size_t stride, std::size_t padding, std::size_t dilation) {
   const Dimensions &x = input(op, 0), &w = input(op, 1);
-  if (x.size() != 4 || w.size() != 4) return std::nullopt;
+  if (x.size() != 4 || w.size() != 4 || w[1] < 1 || x[1] % w[1] != 0) return std::nullopt;
   Conv2d conv;
   conv.batch = x[0], conv.in_channels = x[1], conv.height = x[2], conv.width = x[3];
   conv.out_channels = w[0], conv.kernel_h = w[2], conv.kernel_w = w[3];
-  conv.stride = std::max<Count>(1, first_number(scalar(op, stride)));
-  conv.padding = first_number(scalar(op, padding));
-  conv.dilation = std::max<Count>(1, first_number(scalar(op, dilation)));
-  conv.groups = std::max<Count>(1, first_number(scalar(op, groups)));
+  conv.groups = x[1] / w[1];
+  if (!scalar(op, stride).empty() && !scalar(op, padding).empty() && !scalar(op, dilation).empty()) {
+    conv.stride = std::max<Count>(1, first_number(scalar(op, stride)));
+    conv.padding = first_number(scalar(op, padding));
+    conv.dilation = std::max<Count>(1, first_number(scalar(op, dilation)));
+    return conv;
+  }
+  if (op.result.size() != 4) return std::nullopt;
+  const auto down = step_between(x[2], op.result[2], w[2]), across = step_between(x[3], op.result[3], w[3]);
+  if (!down || !across || down->stride != across->stride || down->padding != across->padding) return std::nullopt;
+  conv.stride = down->stride, conv.padding = down->padding;
   return conv;
 }
 // aten::cudnn_convolution(input, weight, padding, stride, dilation, groups, ...)
-Made cudnn_convolution(const OperatorCall& op, std::string_view) { return convolution(op, 3, 2, 4, 5); }
+Made cudnn_convolution(const OperatorCall& op, std::string_view) { return convolution(op, 3, 2, 4); }
 // aten::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-Made plain_convolution(const OperatorCall& op, std::string_view) { return convolution(op, 3, 4, 5, 8); }
+Made plain_convolution(const OperatorCall& op, std::string_view) {
+  return is_true(scalar(op, 6)) ? std::nullopt : convolution(op, 3, 4, 5);
+}
 
 // Queries of this many or fewer against more keys are decoding.
 constexpr Count kMostNewTokens = 8;
@@ -84,7 +111,7 @@ Made attention(const OperatorCall& op, std::size_t first, bool heads_first, std:
   const Dimensions &q = input(op, first), &k = input(op, first + 1), &v = input(op, first + 2);
   if (q.size() != 4 || k.size() != 4 || v.size() != 4) return std::nullopt;  // packed: lengths are not recorded
   const std::size_t tokens = heads_first ? 2 : 1, heads = heads_first ? 1 : 2;
-  const bool causal = scalar(op, mask) == "True" || scalar(op, mask) == "true" || scalar(op, mask) == "1";
+  const bool causal = is_true(scalar(op, mask));
   if (!backward && q[tokens] <= kMostNewTokens && k[tokens] > 4 * q[tokens]) {
     AttentionDecode decode;
     decode.batch = q[0], decode.kv_len = k[tokens], decode.heads = q[heads], decode.kv_heads = k[heads];
@@ -381,6 +408,12 @@ bool has_block_scales(const OperatorCall& op) {
          });
 }
 
+// Without the values of its inputs no attention tells its mask, and a causal one does half of the work.
+bool mask_assumed(const OperatorCall& op, const Kernel& kernel) {
+  const bool masked = kernel.shape.get_if<AttentionPrefill>() || kernel.shape.get_if<AttentionBackward>();
+  return masked && op.scalars.empty();
+}
+
 }  // namespace
 
 WorkFamily family_of_operator(std::string_view op) {
@@ -398,7 +431,9 @@ std::optional<OperatorShape> shape_of_operator(const OperatorCall& op, std::stri
   if (rule->family == F::moe && format == "fp8_static" && has_block_scales(op)) format = "fp8_block";
   auto kernel = kernel_of(*std::move(made), format ? *format : format_of_name(kernel_name));
   if (!kernel) return std::nullopt;
-  return OperatorShape{rule->family, {*std::move(kernel), ShapeOrigin::operator_dims}};
+  OperatorShape read{rule->family, {*std::move(kernel), ShapeOrigin::operator_dims}};
+  read.shape.mask_assumed = mask_assumed(op, read.shape.kernel);
+  return read;
 }
 
 }  // namespace tilecast

@@ -165,18 +165,21 @@ TEST(ReadRecording, RefusesWhatIsNoTraceInOneLine) {
       {"{\"a\": 1, \"b\": [1, {\"c\": 2}]}", "traceEvents"},
       {"{\"traceEvents\": []}", "no GPU work"},
       {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"f\"}]}", "no GPU work"},
-      {"{\"traceEvents\": [1, 2]}", "no object"},
+      {"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1, \"dur\": 0, \"args\": "
+       "{\"device\": 0, \"stream\": 7}}]}",
+       "took no time"},
+      {"{\"traceEvents\": [1, 2]}", "not an object"},
       {"{\"traceEvents\": {\"a\": 1}}", "traceEvents"},
       {"{nonsense", "not JSON"},
-      {"hello, world", "no trace we know"},
-      {"a,b,c\n1,2,3\n", "no trace we know"},
+      {"hello, world", "not a trace in a known format"},
+      {"a,b,c\n1,2,3\n", "not a trace in a known format"},
       {"name,duration_us\nk,fast\n", "duration_us"},
-      {deep, "no object"},
+      {deep, "not an object"},
       {quote, "ends too early"},
       {std::string("\x7f"
                    "ELF\0\0\0\1",
                    8),
-       "no trace we know"},
+       "not a trace in a known format"},
       {std::string("SQLite format 3\0garbage", 23), "SQLite"},
   };
   for (const auto& [text, words] : cases) {

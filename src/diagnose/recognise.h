@@ -59,6 +59,7 @@ std::string short_name(std::string_view name);
 struct ReadShape {
   Kernel kernel;
   ShapeOrigin from = ShapeOrigin::operator_dims;
+  bool mask_assumed = false;  // full, because nothing tells: fit to compare two cards, not to judge one by
 };
 // The family whose time an operator's dims explain, and its shape: aten::mm speaks for its gemm, not for the fill of
 // its workspace. `kernel_name` tells what dims do not (TF32, the mask).

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "diagnose/result_dims.h"
 #include "kernel/elementwise.h"
 #include "support/csv.h"
 #include "test_paths.h"
@@ -203,6 +204,40 @@ TEST(Shapes, AttentionKnowsItsMaskAndDecoding) {
   // Packed sequences do not tell their lengths.
   EXPECT_EQ(shape_text(call("aten::_flash_attention_forward", {{4096, 32, 128}, {4096, 8, 128}, {4096, 8, 128}})),
             "none");
+}
+
+TEST(Shapes, AConvolutionWithoutItsStrideIsNoShape) {
+  OperatorCall patches = call("aten::cudnn_convolution", {{32, 3, 384, 384}, {1024, 3, 16, 16}});
+  EXPECT_EQ(shape_text(patches), "none");
+  const std::string known =
+      "conv2d bf16 batch=32;in-channels=3;out-channels=1024;height=384;width=384;kernel-h=16;kernel-w=16;stride=16";
+  OperatorCall told = patches;
+  told.result = {32, 1024, 24, 24};
+  EXPECT_EQ(shape_text(told), known);
+  told.result = {32, 1024, 24, 12};  // no one stride gives that
+  EXPECT_EQ(shape_text(told), "none");
+  patches.scalars = {"", "", "[0, 0]", "[16, 16]", "[1, 1]", "1"};
+  EXPECT_EQ(shape_text(patches), known);
+  // Groups are told by the weights.
+  OperatorCall depthwise = call("aten::cudnn_convolution", {{8, 64, 56, 56}, {64, 1, 3, 3}});
+  depthwise.result = {8, 64, 28, 28};
+  EXPECT_EQ(shape_text(depthwise), "conv2d bf16 batch=8;in-channels=64;out-channels=64;height=56;width=56;kernel-h=3;kernel-w=3;stride=2;padding=1;groups=64");
+  EXPECT_EQ(shape_text(call("aten::cudnn_convolution", {{8, 64, 56, 56}, {64, 48, 3, 3}})), "none");
+}
+
+TEST(Shapes, ABiasTellsTheResultOfItsConvolutionOnlyWhereItCanBeNoOthers) {
+  const OperatorCall patches = call("aten::cudnn_convolution", {{32, 3, 384, 384}, {1024, 3, 16, 16}});
+  const OperatorCall bias = call("aten::add_", {{32, 1024, 24, 24}, {1, 1024, 1, 1}, {}});
+  EXPECT_EQ(with_results({patches, bias})[0].result, (std::vector<Count>{32, 1024, 24, 24}));
+  OperatorCall around = patches;  // calls the other
+  around.name = "aten::convolution";
+  EXPECT_EQ(with_results({around, patches, bias})[1].result, (std::vector<Count>{32, 1024, 24, 24}));
+  EXPECT_TRUE(with_results({patches})[0].result.empty());
+  const OperatorCall other = call("aten::cudnn_convolution", {{32, 1024, 24, 24}, {1024, 1024, 3, 3}});
+  EXPECT_TRUE(with_results({patches, other, bias})[0].result.empty());
+  const OperatorCall second = call("aten::add_", {{32, 1024, 12, 12}, {1, 1024, 1, 1}, {}});
+  EXPECT_TRUE(with_results({patches, bias, second})[0].result.empty());
+  EXPECT_TRUE(with_results({patches, call("aten::add_", {{32, 1024, 24, 24}, {32, 1024, 24, 24}})})[0].result.empty());
 }
 
 // Grids of PyTorch's pointwise kernels, as the H200 ran them, tell their elements to a CTA.

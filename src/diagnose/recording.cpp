@@ -209,6 +209,8 @@ Result<Recording> RecordingBuilder::finish() && {
                              recording_.format),
                  "record with GPU activity: ProfilerActivity.CUDA, or nsys profile --trace=cuda"};
   resolve();
+  if (!(recording_.total() > seconds(0)))
+    return Error{recording_.path, "", "says of all its GPU work that it took no time", "record it anew"};
   if (left_out_ > 0) note(fmt::format("{} entries beyond what fits in memory were left out", left_out_));
   if (without_time_ > 0) note(fmt::format("{} pieces of work without a valid time were left out", without_time_));
   if (timed_) {
@@ -255,7 +257,7 @@ Result<Recording> read_recording(const std::string& path, const Watch& watch) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) return read_kineto(path, watch);
   if (text.find('\0') != std::string_view::npos)
-    return Error{path, "", "is no trace we know",
+    return Error{path, "", "is not a trace in a known format",
                  "a PyTorch profiler trace (.json, .json.gz), an nsys SQLite export, or CSV of nsys stats or ncu"};
   return read_tables(path, watch);
 }

@@ -38,6 +38,7 @@ struct OperatorCall {
   std::vector<std::vector<Count>> dims;
   std::vector<std::string> types;
   std::vector<std::string> scalars;  // values of what is no tensor, where the file has them
+  std::vector<Count> result;         // dims of what it returns, where another operator tells (result_dims.h)
   Count calls = 0;                   // that launched any work
   std::string text() const;          // name and dims, as one line
 };

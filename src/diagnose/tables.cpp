@@ -8,6 +8,7 @@
 #include <map>
 
 #include "diagnose/recording.h"
+#include "support/counted.h"
 #include "support/csv.h"
 #include "support/text.h"
 
@@ -100,7 +101,7 @@ struct BadRows {
 
 Result<Recording> finish(RecordingBuilder builder, const BadRows& bad) {
   if (bad.rows > 0 && builder.works() == 0) return error(bad.first, "no row of the table can be used");
-  if (bad.rows > 0) builder.note(fmt::format("{} rows were left out; the first: {}", bad.rows, bad.first));
+  if (bad.rows > 0) builder.note(fmt::format("{} left out; the first: {}", counted(bad.rows, "row was", "rows were"), bad.first));
   return std::move(builder).finish();
 }
 
@@ -358,7 +359,7 @@ Result<Recording> read_tables(const std::string& path, const Watch& watch) {
   auto table = CsvReader::open(path, is_header, watch);
   if (!table) {
     if (table.error().problem != "is empty") return std::move(table).error();
-    return Error{path, "", "is no trace we know",
+    return Error{path, "", "is not a trace in a known format",
                  "a PyTorch profiler trace (.json, .json.gz), an nsys SQLite export, CSV of nsys stats or ncu, or a "
                  "table with columns name and duration_us"};
   }

@@ -31,7 +31,7 @@ std::string why_not_on(EngineKind engine, const Gpu& gpu) {
   switch (engine) {
     case EngineKind::trtllm:
       if (gpu.vendor != Vendor::nvidia)
-        return fmt::format("TensorRT-LLM runs on NVIDIA's cards alone, and {} is none", gpu.name);
+        return fmt::format("TensorRT-LLM runs on NVIDIA's cards alone, and {} is not one of them", gpu.name);
       return below("TensorRT-LLM", gpu, kTrtllm, "Ampere");
     case EngineKind::vllm:
       if (gpu.architecture == Architecture::cdna1)

@@ -21,6 +21,28 @@ bool serving(const Launcher& engine) {
 
 Format named(std::string_view name) { return *format_from(name); }
 
+// Whether an engine unpacks floats of eight or four bits that the tensor cores do not multiply: by Marlin's kernels,
+// vLLM from Turing on (its documentation of FP8 W8A8: "compute capability >= 7.5 (Turing) as weight-only W8A16");
+// SGLang has those written for Ampere, where TensorRT-LLM begins too.
+bool unpacks_floats(const Gpu& gpu, const Launcher& engine) {
+  if (!nvidia(gpu)) return true;
+  const bool volta = gpu.architecture == Architecture::volta || gpu.architecture == Architecture::pascal;
+  return !volta && (gpu.architecture != Architecture::turing || engine == Launcher::vllm);
+}
+
+// fp8 where the card has no such products: vLLM and SGLang read it as weights alone (fp8.py, "use_marlin").
+bool fp8_as_weights(const Gpu& gpu, const Format& format, const Launcher& engine) {
+  const bool eight = format.math == DType::fp8 && format.activation_bits < 16 && format.weight_bits > 7;
+  return eight && nvidia(gpu) && !gpu.has_tensor(DType::fp8, DType::fp32) && unpacks_floats(gpu, engine) &&
+         (engine == Launcher::vllm || engine == Launcher::sglang);
+}
+
+Format weights_alone(std::string_view name, const Format& like) {
+  Format weights = named(name);
+  weights.weight_bits = like.weight_bits;
+  return weights;
+}
+
 // gpt-oss' experts. Blackwell multiplies mxfp4 weights with mxfp8 activations; before it weights are unpacked to bf16.
 // - TensorRT-LLM (deployment guide for GPT-OSS, 1.2): MXFP8 activations and its own kernels on B200 to GB300, BF16 and
 //   Triton on Hopper, which release candidates of 1.2 had to be told (their default was CUTLASS).
@@ -52,6 +74,8 @@ ChosenPath fp8_experts_vllm_hopper() {
 }
 
 ChosenPath experts_path(const Gpu& gpu, const Format& format, const Launcher& engine) {
+  if (fp8_as_weights(gpu, format, engine)) return {weights_alone("int8_wo", format), engine};
+  if (!unpacks_floats(gpu, engine)) return {format, engine};
   if (format.id == FormatId::mxfp4 && nvidia(gpu)) return mxfp4_experts(gpu, engine);
   if (format.id == FormatId::mxfp4) return {named("w4a16_mxfp4"), engine};
   if (format.id == FormatId::nvfp4 && nvidia(gpu) && !gpu.has_tensor(DType::fp4, DType::fp32))
@@ -69,14 +93,12 @@ ChosenPath experts_path(const Gpu& gpu, const Format& format, const Launcher& en
   return {format, engine};
 }
 
-// vLLM and SGLang read four-bit floats on cards without such products as weights alone (Marlin).
+// vLLM and SGLang read narrow floats on cards without such products as weights alone (Marlin).
 ChosenPath linear_path(const Gpu& gpu, const Format& format, const Launcher& engine) {
   const bool four = format.id == FormatId::nvfp4 || format.id == FormatId::mxfp4;
-  if (four && !gpu.has_tensor(DType::fp4, DType::fp32)) {
-    Format weights = named("int4_wo");
-    weights.weight_bits = format.weight_bits;
-    return {weights, engine};
-  }
+  if (four && !gpu.has_tensor(DType::fp4, DType::fp32) && unpacks_floats(gpu, engine))
+    return {weights_alone("int4_wo", format), engine};
+  if (fp8_as_weights(gpu, format, engine)) return {weights_alone("int8_wo", format), engine};
   // TensorRT-LLM tunes these products as a server starts, among CUTLASS', cuBLASLt's and CuTe DSL's kernels (AutoTuner
   // of its PyTorch backend). AIConfigurator's collector timed one of them untuned: 20 us for sums of 8192 on B200,
   // be there 1280 columns or 10240, where CuTe DSL's take 10 to 14 under vLLM and SGLang.
@@ -138,6 +160,8 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
     std::string note;
     if (path.format.id != part.format->id)
       note = fmt::format("{}: {} is priced as {} on {}", part.name, part.format->name, path.format.name, gpu.name);
+    if (!note.empty() && gpu.architecture == Architecture::turing)
+      note += "; kernels for it on Turing came late, and releases before them refuse it";
     if (note.empty() && !path.flag.empty()) note = fmt::format("{}: {}", part.name, part.format->name);
     if (!path.flag.empty()) note += fmt::format(", with {}", path.flag);
     if (!note.empty()) notes.push_back(std::move(note));
@@ -147,7 +171,7 @@ std::vector<std::string> path_notes(const Precision& p, bool has_experts, const 
 
 std::string emulated_note(const Precision& p, const Gpu& gpu) {
   const bool lacks = !gpu.has_tensor(DType::bf16, DType::fp32) && gpu.has_tensor(DType::fp16, DType::fp32);
-  if (p.linear.math != DType::bf16 || !lacks) return {};
+  if (p.activation.math != DType::bf16 || !lacks) return {};
   return fmt::format(
       "{} has no tensor cores for bf16, which is priced in fp32 on its vector pipe; vLLM refuses it there: "
       "dtype fp16 is what people run",

@@ -84,7 +84,38 @@ TEST(Path, NotesSayWhatRunsAndWhatIsFaster) {
   EXPECT_EQ(slower_than_wider({fp8, milliseconds(44.9)}, {{bf16, milliseconds(26), {"A=0", "B=1"}}}),
             "fp8 is forecast slower than bf16 with A=0, B=1: 44.9 against 26 ms");
   EXPECT_TRUE(wider_formats(bf16, false, *find_gpu("H100-SXM"), EngineKind::vllm).empty());
-  EXPECT_EQ(wider_formats(fp8, false, *find_gpu("A100-SXM-80GB"), EngineKind::vllm).size(), 1u);  // bf16 alone
+  EXPECT_EQ(wider_formats(fp8, false, *find_gpu("A100-SXM-80GB"), EngineKind::trtllm).size(), 1u);  // bf16 alone
+}
+
+// Marlin's kernels unpack them; TensorRT-LLM has none, and no engine has any before Turing.
+TEST(Path, Fp8IsReadAsWeightsAloneWhereTheCardHasNoSuchProducts) {
+  const auto fp8 = [](std::string_view format, Shape shape) { return Kernel{std::move(shape), *format_from(format)}; };
+  const Gpu a100 = *find_gpu("A100-SXM-80GB");
+  for (const std::string_view format : {"fp8", "fp8_static", "fp8_block"})
+    for (const Launcher engine : {Launcher::vllm, Launcher::sglang})
+      for (const Shape& shape : {Shape(Gemm{}), Shape(Moe{})}) {
+        const Format runs_as = path_on(a100, fp8(format, shape), engine).format;
+        EXPECT_EQ(runs_as.name, "int8_wo") << format;
+        EXPECT_DOUBLE_EQ(runs_as.weight_bits, format_from(format)->weight_bits);
+      }
+  const Precision all = *precision_from("fp8");
+  EXPECT_TRUE(runs_on(a100, all, true, EngineKind::vllm));
+  EXPECT_TRUE(runs_on(*find_gpu("T4"), all, false, EngineKind::vllm));
+  EXPECT_FALSE(runs_on(a100, all, false, EngineKind::trtllm));
+  EXPECT_FALSE(runs_on(*find_gpu("V100-SXM"), all, false, EngineKind::vllm));
+  EXPECT_EQ(path_on(*find_gpu("L40S"), fp8("fp8", Gemm{}), Launcher::vllm).format.name, "fp8");
+  EXPECT_THAT(path_notes(all, false, a100, EngineKind::vllm),
+              testing::ElementsAre(HasSubstr("fp8 is priced as int8_wo on A100-SXM-80GB")));
+}
+
+TEST(Path, FourBitFloatsNeedACardOfTuringOrLater) {
+  const Precision four = *precision_from("nvfp4"), mx = *precision_from("mxfp4");
+  for (const Precision& p : {four, mx}) {
+    EXPECT_FALSE(runs_on(*find_gpu("V100-SXM"), p, true, EngineKind::vllm));
+    EXPECT_TRUE(runs_on(*find_gpu("T4"), p, true, EngineKind::vllm));
+    EXPECT_TRUE(runs_on(*find_gpu("A10"), p, true, EngineKind::vllm));
+  }
+  EXPECT_THAT(path_notes(four, false, *find_gpu("T4"), EngineKind::vllm), testing::ElementsAre(HasSubstr("Turing")));
 }
 
 TEST(Path, CardsWithoutBf16AreToldApart) {

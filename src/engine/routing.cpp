@@ -34,7 +34,7 @@ Result<std::vector<double>> visits_in(const std::string& path) {
     const std::string_view word = rest.substr(0, rest.find_first_of(kApart));
     const auto number = number_between<double>(word, 0, kMostVisits);
     if (!number)
-      return Error{path, kField, fmt::format("'{}' is no number of visits", word.substr(0, 40)),
+      return Error{path, kField, fmt::format("'{}' is not a number of visits", word.substr(0, 40)),
                    "numbers apart by commas or spaces"};
     visits.push_back(*number);
     rest.remove_prefix(word.size());

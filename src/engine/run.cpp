@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "engine/any_routing.h"
+#include "engine/largest.h"
 #include "engine/narrow.h"
 #include "engine/path.h"
 #include "kernel/moe.h"
@@ -231,28 +231,6 @@ Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, co
 
 namespace {
 
-constexpr Count kMostContext = Count{1} << 24;  // where nothing else ends it
-
-// The largest n in [1, most] for which `fits` holds, given that it holds for all below; 0 if for none.
-Result<Count> bisect(Count most, const std::function<Result<bool>(Count)>& fits) {
-  Count good = 0, bad = 1;
-  while (bad <= most) {
-    const auto ok = fits(bad);
-    if (!ok) return ok.error();
-    if (!*ok) break;
-    good = bad;
-    bad *= 2;
-  }
-  bad = std::min(bad, most + 1);
-  while (bad - good > 1) {
-    const Count middle = good + (bad - good) / 2;
-    const auto ok = fits(middle);
-    if (!ok) return ok.error();
-    (*ok ? good : bad) = middle;
-  }
-  return good;
-}
-
 Result<bool> fits(const Run& run, const Gpu& gpu, const std::optional<CacheBudget>& budget) {
   std::optional<CacheNeed> cache;
   if (const auto* spec = std::get_if<ModelSpec>(&run.model)) cache = cache_need(*spec);
@@ -269,43 +247,16 @@ Result<bool> fits(const Run& run, const Gpu& gpu, const std::optional<CacheBudge
   return need.total() <= usable_memory(gpu, run.engine.kind);
 }
 
-// Where the model's positions end a context before memory does.
-Count longest_context(const Model& model) {
-  const auto* spec = std::get_if<ModelSpec>(&model);
-  if (!spec || !spec->decoder) return kMostContext;
-  if (spec->max_context > 0) return spec->max_context;
-  return spec->decoder->positions == Positions::learned && spec->decoder->max_positions > 0
-             ? spec->decoder->max_positions
-             : kMostContext;
-}
-
 }  // namespace
 
 Result<Largest> largest_that_fits(const Run& run, const Gpu& gpu) {
-  if (std::holds_alternative<Graph>(run.model)) return Largest{};
-  const Requests first = run.workload.requests.front();
-  const auto with = [&](Count batch, Count length) {
-    Run changed = run;
-    Requests r = first;
-    r.count = batch;
-    if (run.workload.mode == Mode::decode) r.cached = std::max<Count>(0, length - r.new_tokens);
-    else r.new_tokens = length, r.cached = 0;
-    changed.workload.requests = {r};
-    return changed;
-  };
   std::optional<CacheBudget> budget;
   if (is_budgeted(run)) {
     auto own = budget_of(run, gpu);
     if (!own) return std::move(own).error();
     budget = *std::move(own);
   }
-  const Count length = first.cached + first.new_tokens;
-  const auto batch = bisect(Count{1} << 20, [&](Count n) { return fits(with(n, length), gpu, budget); });
-  if (!batch) return batch.error();
-  const Count most = longest_context(run.model);
-  const auto longest = bisect(most, [&](Count n) { return fits(with(first.count, n), gpu, budget); });
-  if (!longest) return longest.error();
-  return Largest{*batch, *longest, *longest == most && most < kMostContext};
+  return largest_where(run, [&](const Run& changed) { return fits(changed, gpu, budget); });
 }
 
 }  // namespace tilecast

@@ -74,7 +74,7 @@ Status refused(const Gpu& gpu, std::string_view kernel, std::string_view needs, 
 
 Result<PyTorchVersion> torch_from(std::string_view text) {
   const auto wrong = [&] {
-    return field_error("torch", fmt::format("'{}' is no release of PyTorch 2", text), "for example 2.6 or 2.5.1");
+    return field_error("torch", fmt::format("'{}' is not a release of PyTorch 2", text), "for example 2.6 or 2.5.1");
   };
   const auto parts = split(text, '.');
   if (parts.size() < 2 || parts.size() > 3) return wrong();

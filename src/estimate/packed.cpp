@@ -91,7 +91,7 @@ std::uint32_t pack_version(std::string_view bytes) {
 
 Result<std::string> unpack(std::string_view bytes, std::string_view method, const std::string& place,
                            std::uint32_t oldest) {
-  if (bytes.size() < kHeader || !bytes.starts_with(kMagic)) return refusal(place, "is no Tilecast weight file");
+  if (bytes.size() < kHeader || !bytes.starts_with(kMagic)) return refusal(place, "is not a Tilecast weight file");
   PackReader header(bytes.substr(kMagic.size(), kHeader - kMagic.size()));
   const auto version = header.number<std::uint32_t>();
   if (version < oldest || version > kPackVersion)

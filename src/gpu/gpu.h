@@ -143,6 +143,10 @@ struct Gpu {
 
   // Whether measurements of the parent apply to this card: the same vendor, architecture and tensor pipe.
   bool inherits() const;
+  // Whether collectives measured on the parent's server are this card's too: nothing joins its cards otherwise.
+  bool links_as_parent() const {
+    return !parent || (parent->links.nvlink == links.nvlink && parent->links.pcie == links.pcie);
+  }
   // The card whose measurements are looked up: the parent if its measurements apply, otherwise the card itself.
   const Gpu& measured() const { return inherits() ? *parent : *this; }
 };

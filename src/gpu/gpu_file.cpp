@@ -9,6 +9,7 @@
 #include "gpu/calibration_file.h"
 #include "support/json.h"
 #include "support/json_fields.h"
+#include "support/number.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -72,6 +73,41 @@ std::optional<TensorMode> tensor_mode(std::string_view key) {
   return TensorMode{*input, *accumulate};
 }
 
+// Number formats, tiles and the kernels of engines go by both; a card that says two things would be priced as neither.
+void check_capability(Reader& read, const Gpu& gpu) {
+  const auto capability = finite_number(gpu.compute_capability);
+  if (!capability || read.failure()) return;
+  struct Range {
+    Architecture architecture;
+    double from, below;
+  };
+  constexpr std::array<Range, 7> kRanges = {{{Architecture::pascal, 6, 7},
+                                             {Architecture::volta, 7, 7.5},
+                                             {Architecture::turing, 7.5, 8},
+                                             {Architecture::ampere, 8, 8.9},
+                                             {Architecture::ada, 8.9, 9},
+                                             {Architecture::hopper, 9, 10},
+                                             {Architecture::blackwell, 10, 1e9}}};
+  for (const Range& range : kRanges)
+    if (range.architecture == gpu.architecture && (*capability < range.from || *capability >= range.below))
+      read.fail("compute_capability",
+                fmt::format("is {}, which no card of {} has", gpu.compute_capability, name_of(gpu.architecture)),
+                "give architecture, compute_capability and tensor_ops_per_clock_per_sm together, or start from a card "
+                "of that architecture");
+}
+
+// NVIDIA's tensor cores multiply fp8 from Ada on, and fp4 from Blackwell on.
+void check_narrow_pipes(Reader& read, const Gpu& gpu) {
+  const auto has = [&](DType type) { return gpu.has_tensor(type, DType::fp32); };
+  const bool fp8 = has(DType::fp8) && gpu.architecture < Architecture::ada;
+  const bool fp4 = has(DType::fp4) && gpu.architecture < Architecture::blackwell;
+  if (gpu.vendor == Vendor::nvidia && (fp8 || fp4))
+    read.fail(fmt::format("tensor_ops_per_clock_per_sm.{}", fp8 ? "fp8/fp32" : "fp4/fp32"),
+              fmt::format("is given, and no tensor core of {} multiplies {}", name_of(gpu.architecture),
+                          fp8 ? "fp8" : "fp4"),
+              "leave it out (null beside \"like\"), or start from a card of that architecture");
+}
+
 void read_identity(Reader& read, Gpu& gpu) {
   gpu.name = read.text("name");
   gpu.aliases = read.texts("aliases");
@@ -89,6 +125,7 @@ void read_identity(Reader& read, Gpu& gpu) {
     gpu.architecture = static_cast<Architecture>(known - kArchitectureNames.begin());
   }
   gpu.compute_capability = read.text("compute_capability");
+  if (gpu.vendor == Vendor::nvidia) check_capability(read, gpu);
   gpu.notes = read.texts("notes");
 }
 
@@ -110,6 +147,7 @@ void read_pipes(Reader& read, Gpu& gpu) {
                        "for example \"bf16/fp32\"");
     gpu.tensor_per_clock[static_cast<std::size_t>(mode->input)][static_cast<std::size_t>(mode->accumulate)] = rate;
   });
+  check_narrow_pipes(read, gpu);
   read.numbers("vector_ops_per_clock_per_sm", [&](const std::string& key, double rate) {
     if (key == "xu") gpu.xu_per_clock = rate;
     else if (const auto type = dtype_from(key)) gpu.vector_per_clock[static_cast<std::size_t>(*type)] = rate;
@@ -134,6 +172,15 @@ void read_software(Reader& read, Gpu& gpu) {
                                        read.whole("vllm.max_num_batched_tokens", 1, 1 << 24)};
 }
 
+// Zero where the card has no such link; nothing joins cards at a millionth of PCIe's first generation.
+BytesPerSecond link_rate(Reader& read, const std::string& path) {
+  constexpr double kSlowest = 0.01;  // GB/s
+  const double rate = read.number(path, 0, 1e6);
+  if (rate > 0 && rate < kSlowest)
+    read.fail(path, fmt::format("must be 0 (no such link) or at least {} GB/s, not {}", kSlowest, rate));
+  return gigabytes_per_second(rate);
+}
+
 void read_memory(Reader& read, Gpu& gpu) {
   gpu.registers_per_sm = read.whole("registers_per_sm", 1024, 1 << 24);
   gpu.shared_memory.per_sm = kibibytes(read.number("shared_memory.per_sm_kib", 1, 65536));
@@ -152,8 +199,8 @@ void read_memory(Reader& read, Gpu& gpu) {
   gpu.dram.type = read.text("dram.type");
   gpu.dram.bandwidth = gigabytes_per_second(read.number("dram.gb_per_s", 1, 1e6));
   gpu.dram.ecc = flag_or(read, "dram.ecc", true);
-  gpu.links.nvlink = gigabytes_per_second(read.number("links.nvlink_gb_per_s", 0, 1e6));
-  gpu.links.pcie = gigabytes_per_second(read.number("links.pcie_gb_per_s", 0, 1e6));
+  gpu.links.nvlink = link_rate(read, "links.nvlink_gb_per_s");
+  gpu.links.pcie = link_rate(read, "links.pcie_gb_per_s");
 }
 
 // A published peak must be what SMs x quoted clock x throughput gives.
@@ -215,6 +262,17 @@ Json laid_over(const Json& parent, const Json& own) {
   return merged;
 }
 
+// What a card made like another cannot be without saying more.
+Status check_against(const Gpu& parent, const Gpu& gpu, const std::string& place) {
+  // The parent's server joins its cards by these links.
+  if (parent.links.nvlink.base() > 0 && gpu.links.nvlink.base() <= 0)
+    return Error{place, "links.nvlink_gb_per_s", "is 0, and servers of " + parent.name + " join their cards by NVLink",
+                 "start from a card without NVLink, for example \"like\": \"L40S\""};
+  if (parent.links.pcie.base() > 0 && gpu.links.pcie.base() <= 0)
+    return Error{place, "links.pcie_gb_per_s", "is 0, and " + parent.name + " has PCIe", "leave it out"};
+  return Ok{};
+}
+
 bool goes_by(const Gpu& gpu, const std::string& name) {
   const auto same = [&](const std::string& own) { return name_key(own) == name_key(name); };
   return same(gpu.name) || std::any_of(gpu.aliases.begin(), gpu.aliases.end(), same);
@@ -258,6 +316,7 @@ Result<Gpu> parse_gpu(std::string_view json_text, const std::string& place, cons
   const Json merged = laid_over(*base, *parsed);
   auto gpu = read_gpu(merged, place);
   if (!gpu) return gpu;
+  if (auto fine = check_against(*parent, *gpu, place); !fine) return fine.error();
   gpu->as_parent = bare(merged) == bare(*base);
   if (!gpu->as_parent && goes_by(*parent, gpu->name))
     return Error{place, "name", "'" + gpu->name + "' is " + parent->name + "'s own, and this card differs from it",

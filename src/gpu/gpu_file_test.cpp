@@ -158,12 +158,40 @@ TEST(GpuFile, ADescriptionMadeFromAnotherKnowsItsParent) {
   EXPECT_EQ(more.vllm_limits->sequences, 1024);
   // Another architecture is another card, whatever it was written down from.
   const Gpu other =
-      made(R"({"like": "H100-SXM", "name": "OTHER", "architecture": "ampere", "compute_capability": "8.0"})");
+      made(R"({"like": "H100-SXM", "name": "OTHER", "architecture": "blackwell", "compute_capability": "10.0"})");
   EXPECT_FALSE(other.inherits());
   EXPECT_EQ(other.measured().name, "OTHER");
   // vLLM's limits go by the memory, so a card with other memory does not take them over.
   EXPECT_FALSE(made(R"({"like": "H100-SXM", "name": "SMALL", "dram": {"gib": 40}})").vllm_limits);
   EXPECT_FALSE(parse_gpu(valid().dump(), "mine.json", built_in_gpu_text)->parent);
+}
+
+TEST(GpuFile, ArchitectureCapabilityAndPipesAgree) {
+  const auto line = [](const char* text) {
+    const auto gpu = parse_gpu(text, "mine.json", built_in_gpu_text);
+    return gpu ? std::string() : gpu.error().line();
+  };
+  EXPECT_THAT(line(R"({"like": "H100-SXM", "name": "A", "architecture": "ampere"})"),
+              HasSubstr("compute_capability: is 9.0, which no card of ampere has"));
+  EXPECT_THAT(line(R"({"like": "H100-SXM", "name": "A", "architecture": "ampere", "compute_capability": "8.0"})"),
+              HasSubstr("no tensor core of ampere multiplies fp8"));
+  EXPECT_EQ(line(R"({"like": "H100-SXM", "name": "A", "architecture": "ampere", "compute_capability": "8.0",
+                     "tensor_ops_per_clock_per_sm": {"fp8/fp32": null}})"),
+            "");
+  EXPECT_THAT(line(R"({"like": "H100-SXM", "name": "A", "compute_capability": "8.6"})"), HasSubstr("hopper"));
+}
+
+TEST(GpuFile, LinksOfNothingAreRefused) {
+  const auto line = [](const char* text) {
+    const auto gpu = parse_gpu(text, "mine.json", built_in_gpu_text);
+    return gpu ? std::string() : gpu.error().line();
+  };
+  EXPECT_THAT(line(R"({"like": "H100-SXM", "name": "L", "links": {"nvlink_gb_per_s": 0}})"),
+              HasSubstr("links.nvlink_gb_per_s: is 0, and servers of H100-SXM join their cards by NVLink"));
+  EXPECT_THAT(line(R"({"like": "H100-SXM", "name": "L", "links": {"nvlink_gb_per_s": 1e-308}})"),
+              HasSubstr("at least 0.01 GB/s"));
+  EXPECT_THAT(line(R"({"like": "L40S", "name": "L", "links": {"pcie_gb_per_s": 0}})"), HasSubstr("is 0"));
+  EXPECT_EQ(line(R"({"like": "H100-SXM", "name": "L", "links": {"nvlink_gb_per_s": 10}})"), "");
 }
 
 }  // namespace

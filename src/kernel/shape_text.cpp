@@ -50,8 +50,11 @@ Status read_value(std::string_view name, std::string_view text, Count& out) {
     return field_error(std::string(name), fmt::format("must be a whole number, not '{}'", text),
                        amount_remedy(text, "for example 4096 or 16k"));
   out = *value;
-  if (out < 0 || out > kMostDimension)
-    return field_error(std::string(name), fmt::format("must lie between 0 and {}, not {}", kMostDimension, out),
+  if (out < 0)
+    return field_error(std::string(name), fmt::format("must not be negative, and is {}", out),
+                       "for example 4096 or 16k");
+  if (out > kMostDimension)
+    return field_error(std::string(name), fmt::format("must be at most {}, not {}", kMostDimension, out),
                        "for example 4096 or 16k");
   return Ok{};
 }

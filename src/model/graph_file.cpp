@@ -160,7 +160,7 @@ std::vector<int> read_tensors(Reader& read, const std::string& field, const Tens
       std::vector<std::string> known;
       for (const auto& [key, id] : ids) known.push_back(key);
       const std::string given = name.is_string() ? name.get<std::string>() : name.dump();
-      read.fail(field, fmt::format("'{}' is no tensor of this section", given),
+      read.fail(field, fmt::format("'{}' is not a tensor of this section", given),
                 suggestion(given, known, "list it under tensors"));
       return list;
     }

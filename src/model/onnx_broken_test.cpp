@@ -28,7 +28,7 @@ TEST(OnnxBroken, CutAnywhere) {
     EXPECT_EQ(line.find('\n'), std::string::npos);
   }
   EXPECT_THAT(refusal_of_broken(file.substr(0, file.size() - 1)),
-              HasSubstr("is no complete ONNX model: it ends before a field does at byte"));
+              HasSubstr("is not a complete ONNX model: it ends before a field does at byte"));
 }
 
 TEST(OnnxBroken, NotOnnxAtAll) {
@@ -36,7 +36,7 @@ TEST(OnnxBroken, NotOnnxAtAll) {
   EXPECT_THAT(refusal_of_broken("{\"architectures\": [\"LlamaForCausalLM\"]}"), HasSubstr("ONNX model"));
   EXPECT_THAT(refusal_of_broken(std::string(100, '\0')), HasSubstr("has a field number out of range at byte"));
   EXPECT_EQ(refusal_of_broken(Message().varint(7, 3).text()),
-            "test.onnx: is no ONNX model: field 7 of some message has the wrong type (is it an ONNX file?)");
+            "test.onnx: is not an ONNX model: field 7 of some message has the wrong type (is it an ONNX file?)");
   EXPECT_EQ(refusal_of_broken(Message().bytes(7, "").text()),
             "test.onnx: holds a graph without nodes (is it an ONNX model?)");
 }
@@ -142,7 +142,7 @@ TEST(OnnxBroken, GigabytesAreSteppedOver) {
   std::filesystem::resize_file(path, head.size() + kWeights / 2);
   const auto cut = graph_from_onnx(path, {});
   ASSERT_FALSE(cut);
-  EXPECT_THAT(cut.error().line(), HasSubstr("is no complete ONNX model: it ends before a field does"));
+  EXPECT_THAT(cut.error().line(), HasSubstr("is not a complete ONNX model: it ends before a field does"));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class Parser {
       use(*field);
     }
     if (!reader.problem().empty())
-      fail(fmt::format("is no complete ONNX model: it {} at byte {}", reader.problem(), reader.where() - file_.data()),
+      fail(fmt::format("is not a complete ONNX model: it {} at byte {}", reader.problem(), reader.where() - file_.data()),
            "export or download it again");
   }
   std::string_view bytes(const WireField& field) {
@@ -55,7 +55,7 @@ class Parser {
 
  private:
   void wrong_type(const WireField& field) {
-    fail(fmt::format("is no ONNX model: field {} of some message has the wrong type", field.number),
+    fail(fmt::format("is not an ONNX model: field {} of some message has the wrong type", field.number),
          "is it an ONNX file?");
   }
   std::string_view file_;

@@ -147,7 +147,7 @@ class Builder {
     for (const auto& [key, size] : options_.dims) {
       const std::vector<std::string> known(keys.begin(), keys.end());
       if (keys.count(key) == 0)
-        return field_error(fmt::format("dim {}", key), "is no open dimension of this model",
+        return field_error(fmt::format("dim {}", key), "is not an open dimension of this model",
                            known.empty() ? "it has none" : suggestion(key, known, "it has " + join(known, ", ")));
       if (size < 0 || size > kMostDimension)
         return field_error(fmt::format("dim {}", key),

@@ -368,7 +368,7 @@ TEST(Onnx, OpenDimensionsMustBeSet) {
   EXPECT_EQ(lines(imported(w.file(), options)), Lines{"elementwise elements=48;op=relu"});
   options.dims["bath"] = 1;
   EXPECT_EQ(refused_with(w.file(), options),
-            "test.onnx: dim bath: is no open dimension of this model (did you mean batch?)");
+            "test.onnx: dim bath: is not an open dimension of this model (did you mean batch?)");
 }
 
 TEST(Onnx, UnknownOperatorsAreNamedOrPriced) {

@@ -25,7 +25,7 @@ Status check_node(const CommGroups& groups, const RankTrace& r, std::size_t plac
     const std::vector<int>& members = groups[static_cast<std::size_t>(n.group)];
     if (std::find(members.begin(), members.end(), r.rank) == members.end())
       return wrong(fmt::format("is of group {}, the rank is not", n.group));
-    if (n.op == CollectiveOp::send_recv) return wrong("is no collective");
+    if (n.op == CollectiveOp::send_recv) return wrong("is not a collective");
   } else if (n.kind != TraceKind::compute) {
     if (n.peer < 0 || static_cast<std::size_t>(n.peer) >= ranks || n.peer == r.rank)
       return wrong(fmt::format("goes to or comes from rank {}", n.peer));

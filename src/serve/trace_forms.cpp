@@ -106,7 +106,7 @@ Status TraceLine::set(const TraceColumn& column, std::string_view text) {
   auto value = finite_number(text);
   if (!value && column.field == TraceField::arrival) value = date(text);
   if (!value)
-    return field_error(std::string(name_of(column.field)), fmt::format("'{}' is no number", text.substr(0, 40)));
+    return field_error(std::string(name_of(column.field)), fmt::format("'{}' is not a number", text.substr(0, 40)));
   values[static_cast<std::size_t>(column.field)] = *value * column.unit;
   return Ok{};
 }
@@ -207,7 +207,7 @@ Result<std::vector<TraceLine>> session_lines(const nlohmann::json& session, bool
 
 Result<std::vector<TraceLine>> trace_lines(std::string_view text, bool& guessed) {
   const auto parsed = parse_json_object(text, "", "");
-  if (!parsed) return error("is no JSON object", "one a line: {\"arrival\": 0, \"input\": 9, \"output\": 5}");
+  if (!parsed) return error("is not a JSON object", "one a line: {\"arrival\": 0, \"input\": 9, \"output\": 5}");
   const nlohmann::json& json = *parsed;
   if (json.contains("turns")) return session_lines(json, guessed);
   TraceLine line;

@@ -76,13 +76,13 @@ TEST_F(ServeTrace, NamesFileAndLineOfWhatIsWrong) {
   const std::string head = "arrival,input,output\n0,1,1\n", remedy = " (docs/serving.md has the columns)";
   EXPECT_EQ(problem_of(head + "1,-5,1\n"), path_ + ":3: input: must lie between 1 and 1073741824, not -5" + remedy);
   EXPECT_EQ(problem_of(head + "1,5,0\n"), path_ + ":3: output: must lie between 1 and 1073741824, not 0" + remedy);
-  EXPECT_EQ(problem_of(head + "1,x,1\n"), path_ + ":3: input: 'x' is no number" + remedy);
+  EXPECT_EQ(problem_of(head + "1,x,1\n"), path_ + ":3: input: 'x' is not a number" + remedy);
   EXPECT_EQ(problem_of(head + "1,2.5,1\n"), path_ + ":3: input: must be a whole number, not 2.5" + remedy);
   EXPECT_EQ(problem_of(head + "1,2\n"), path_ + ":3: has 2 fields, the header 3" + remedy);
-  EXPECT_EQ(problem_of(head + "nan,2,1\n"), path_ + ":3: arrival: 'nan' is no number" + remedy);
+  EXPECT_EQ(problem_of(head + "nan,2,1\n"), path_ + ":3: arrival: 'nan' is not a number" + remedy);
   EXPECT_NE(problem_of("input,output\n1,1\n").find("arrival: the header has no such column"), std::string::npos);
   EXPECT_NE(problem_of("{\"arrival\": 1, \"input\": 5}\n").find(":1: output: is missing"), std::string::npos);
-  EXPECT_NE(problem_of("{\"arrival\": 1,\n").find(":1: is no JSON object"), std::string::npos);
+  EXPECT_NE(problem_of("{\"arrival\": 1,\n").find(":1: is not a JSON object"), std::string::npos);
   EXPECT_NE(problem_of("arrival,input,output,prefix,prefix_tokens\n0,5,1,0,6\n").find("prefix_tokens"),
             std::string::npos);
   EXPECT_NE(problem_of("").find("is empty"), std::string::npos);

@@ -100,7 +100,7 @@ Count scaled(Count length, double factor) {
 Result<LengthDistribution> lengths_from(std::string_view text, const char* field) {
   const std::vector<std::string> parts = split(text, ':');
   const auto bad = [&] {
-    return field_error(field, fmt::format("'{}' is no length", text),
+    return field_error(field, fmt::format("'{}' is not a length", text),
                        amount_remedy(text, "1024, uniform:1024:0.5 or lognormal:1024:0.8"));
   };
   LengthDistribution lengths;

@@ -30,7 +30,7 @@ Error not_written(const std::string& path, int code) {
   return Error{path, "", fmt::format("cannot be written: {}", std::strerror(code)), "check folder and permissions"};
 }
 Error not_whole(const std::string& path, int code) {
-  return Error{path, "", fmt::format("could not be written to its end: {}", std::strerror(code)), "is the disk full?"};
+  return Error{path, "", fmt::format("could not be written to its end: {}", std::strerror(code)), remedy_of_write(code)};
 }
 
 // Where the text goes.
@@ -121,6 +121,12 @@ bool write_all(int descriptor, std::string_view text) {
 }
 
 }  // namespace
+
+std::string remedy_of_write(int code) {
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG) return "free some of the disk, or write elsewhere";
+  if (code == EBADF) return "it is closed, or open for reading alone";
+  return "write elsewhere";
+}
 
 Result<std::string> read_text_file(const std::string& path, std::size_t most_bytes) {
   const auto name = openable_path(path);

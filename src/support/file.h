@@ -44,6 +44,9 @@ class FileWriter {
 // The same in one call; the text is written unchanged, whatever the name.
 Status write_text_file(const std::string& path, std::string_view text);
 
+// What to try where writing failed with this errno.
+std::string remedy_of_write(int code);
+
 // Whether that could begin: for programs that compute for long before they write. Changes nothing.
 Status check_writable(const std::string& path);
 

@@ -181,7 +181,7 @@ bool is_stream(const std::string& path) {
 
 Result<std::string> openable_path(const std::string& path) {
   if (path.empty()) return Error{"", "", "the path of a file is empty", "name a file, or - for standard input"};
-  if (!is_allowed_input(path)) return Error{path, "", "is no file that may be read here", "send the file itself"};
+  if (!is_allowed_input(path)) return Error{path, "", "is not a file that may be read here", "send the file itself"};
   const int named = path == "-" ? STDIN_FILENO : descriptor_named(path);
   struct stat info {};
   if ((named >= 0 ? fstat(named, &info) : stat(path.c_str(), &info)) != 0) return not_opened(path);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <vector>
 
 namespace tilecast {
 namespace {
@@ -21,6 +24,27 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
+constexpr std::size_t kMostShown = 60;  // characters of a name
+
+// Follows the parser and keeps the first name that an object holds twice: the parser itself takes the last value
+// without a word.
+class NamesOnce {
+ public:
+  explicit NamesOnce(std::optional<std::string>& twice) : twice_(&twice) {}
+  bool operator()(int, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) open_.emplace_back();
+    if (event == Event::object_end) open_.pop_back();
+    if (event == Event::key && !*twice_ && !open_.back().insert(parsed.get<std::string>()).second)
+      *twice_ = parsed.get<std::string>();
+    return true;
+  }
+
+ private:
+  std::optional<std::string>* twice_;
+  std::vector<std::set<std::string>> open_;  // names of the objects that are not closed yet
+};
+
 template <class Json>
 std::string text_of(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -36,9 +60,14 @@ bool is_object_text(std::string_view text) {
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& place) {
   if (too_deep(text))
     return Error{place, "", fmt::format("nests more than {} levels of brackets", kMostJsonDepth),
-                 "is it the right file?"};
+                 "write it with fewer"};
+  std::optional<std::string> twice;
   try {
-    return nlohmann::json::parse(text);
+    auto parsed = nlohmann::json::parse(text, NamesOnce{twice});
+    if (twice)
+      return Error{place, "", fmt::format("names '{}' twice in one object", twice->substr(0, kMostShown)),
+                   "leave one of them out"};
+    return parsed;
   } catch (const nlohmann::json::exception& failure) {
     std::string reason = failure.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
     if (const auto bracket = reason.find("] "); bracket != std::string::npos) reason = reason.substr(bracket + 2);

@@ -30,5 +30,13 @@ TEST(Json, WhatIsNoUtf8IsReplacedNotThrown) {
   EXPECT_EQ(json_text(nlohmann::json{{"name", "\xff"}}), "{\n  \"name\": \"\xef\xbf\xbd\"\n}\n");
 }
 
+TEST(Json, AnObjectNamesAFieldOnce) {
+  EXPECT_EQ(parse_json(R"({"a": 1, "b": {"a": 2}, "a": 3})", "x.json").error().line(),
+            "x.json: names 'a' twice in one object (leave one of them out)");
+  EXPECT_EQ(parse_json(R"([{"deep": {"k": 1, "k": 1}}])", "x.json").error().line(),
+            "x.json: names 'k' twice in one object (leave one of them out)");
+  EXPECT_TRUE(parse_json(R"([{"a": 1}, {"a": 2, "b": {"a": null}}])", "x.json"));
+}
+
 }  // namespace
 }  // namespace tilecast

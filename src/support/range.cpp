@@ -34,7 +34,7 @@ double tidied(double value) {
 
 Error no_number(std::string_view text, RangeOf kind) {
   const char* what = kind == RangeOf::counts ? "whole number" : kind == RangeOf::bytes ? "size" : "number";
-  return error(fmt::format("'{}' is no {}", text, what), amount_remedy(text, kWays));
+  return error(fmt::format("'{}' is not a {}", text, what), amount_remedy(text, kWays));
 }
 
 // One "from..to", optionally followed by a step or a factor.

@@ -59,15 +59,15 @@ TEST(Range, RefusesNonsense) {
   EXPECT_THAT(problem(".."), HasSubstr("no beginning or no end"));
   EXPECT_THAT(problem("8.."), HasSubstr("no beginning or no end"));
   EXPECT_THAT(problem("..8"), HasSubstr("no beginning or no end"));
-  EXPECT_THAT(problem("a..b"), HasSubstr("'a' is no whole number"));
-  EXPECT_THAT(problem("1..2.5"), HasSubstr("'2.5' is no whole number"));
-  EXPECT_THAT(problem("1..8:"), HasSubstr("is no whole number"));
+  EXPECT_THAT(problem("a..b"), HasSubstr("'a' is not a whole number"));
+  EXPECT_THAT(problem("1..2.5"), HasSubstr("'2.5' is not a whole number"));
+  EXPECT_THAT(problem("1..8:"), HasSubstr("is not a whole number"));
   EXPECT_THAT(problem("1..8:0"), HasSubstr("step of a range must be above 0"));
   EXPECT_THAT(problem("1..8*1"), HasSubstr("factor of a range must be above 1"));
   EXPECT_THAT(problem("1..8*-2"), HasSubstr("factor of a range must be above 1"));
   EXPECT_THAT(problem("0..8*2"), HasSubstr("must begin above 0"));
-  EXPECT_THAT(problem("1..8*nan"), HasSubstr("is no number"));
-  EXPECT_THAT(problem("1..2..3"), HasSubstr("is no whole number"));
+  EXPECT_THAT(problem("1..8*nan"), HasSubstr("is not a number"));
+  EXPECT_THAT(problem("1..2..3"), HasSubstr("is not a whole number"));
 }
 
 TEST(Range, RefusesMoreThanCanBeAsked) {

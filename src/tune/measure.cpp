@@ -66,7 +66,7 @@ MeasuredConfigs read_measured(std::string_view output, std::span<const TritonCon
     while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest.back()))) rest.pop_back();
     const std::optional<double> us = to_double(rest);
     if (us && *us > 0 && *us < kMostMicroseconds) entry->second = {microseconds(*us), ""};
-    else entry->second = {std::nullopt, rest.starts_with("failed ") ? rest.substr(7) : "'" + rest + "' is no time"};
+    else entry->second = {std::nullopt, rest.starts_with("failed ") ? rest.substr(7) : "'" + rest + "' is not a time"};
   }
   return found;
 }

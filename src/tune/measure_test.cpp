@@ -25,7 +25,7 @@ TEST(TuneMeasure, ReadsTimesAndFailures) {
   ASSERT_EQ(found.size(), 4u);
   EXPECT_DOUBLE_EQ(in_microseconds(*found.at(kAsked[0]).time), 15.25);
   EXPECT_EQ(found.at(kAsked[1]).problem, "out of resource: shared memory");
-  EXPECT_EQ(found.at(kAsked[2]).problem, "'fast' is no time");
+  EXPECT_EQ(found.at(kAsked[2]).problem, "'fast' is not a time");
   EXPECT_EQ(found.at(kAsked[3]).problem, "not in the command's output");
   for (const char* bad : {"16,64,128,1,4,4 -3", "16,64,128,1,4,4 nan", "16,64,128,1,4,4 0", "16,64,128,1,4,4",
                           "16,64,128,1,4,4 ", "16,64,128,1,4,4 1e300"})

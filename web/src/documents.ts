@@ -127,8 +127,7 @@ export interface KernelForecast {
   bound_us: number;
   limited_by: string;
   efficiency: number;
-  seen: boolean;
-  standing: string;
+  seen: string; // yes, sibling, no or calibrated
   breakdown: Launch[];
 }
 

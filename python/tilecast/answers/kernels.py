@@ -25,8 +25,7 @@ class KernelForecast(Answer):
     ceiling_us: float  # what a well-tuned kernel reaches
     limited_by: str
     efficiency: float  # bound over latency
-    seen: bool  # whether this card was measured
-    standing: str  # "calibrated", "seen", "sibling seen" or "unseen"
+    seen: str  # "yes", "sibling", "no" or "calibrated"
     breakdown: List[Dict[str, Any]] = field(repr=False, compare=False)  # its launches, in order
 
     @classmethod
@@ -34,11 +33,11 @@ class KernelForecast(Answer):
         kernel = document["kernel"]
         return cls(document, document["gpu"], kernel["family"], kernel["dtype"], kernel["dims"], document["method"],
                    document["latency_us"], Interval(*document["interval_us"]), document["bound_us"], document["ceiling_us"],
-                   document["limited_by"], document["efficiency"], document["seen"], document["standing"], document["breakdown"])
+                   document["limited_by"], document["efficiency"], document["seen"], document["breakdown"])
 
     def figures(self) -> Dict[str, Any]:
         return {"gpu": self.gpu, "latency_us": self.latency_us, "low_us": self.interval_us.low, "high_us": self.interval_us.high,
-                "bound_us": self.bound_us, "efficiency": self.efficiency, "limited_by": self.limited_by, "seen": self.standing}
+                "bound_us": self.bound_us, "efficiency": self.efficiency, "limited_by": self.limited_by, "seen": self.seen}
 
     def details(self) -> List[Dict[str, Any]]:
         return [{"name": launch["name"], "latency_us": launch["latency_us"], "bound_us": launch["bound_us"],

@@ -64,7 +64,7 @@ class StepForecast(Answer):
         if many:
             memory = _fullest_stage(document)
             limited: Optional[str] = max(parts, key=parts.__getitem__)
-            seen = "yes" if document["seen"] else "no"
+            seen = document["seen"]
         else:
             memory = Memory.from_document(document["memory_bytes"])
             limited = "host" if document["host_bound"] else document["limited_by"]

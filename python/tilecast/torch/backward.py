@@ -287,7 +287,7 @@ def _of_cumprod(node: Any, gradient: Optional[Tensor]) -> Tensor:
 
 
 def _of_python(node: Any, gradients: Grads, edges: int) -> Grads:
-    """A `torch.autograd.Function`: absent gradients are zeros, and what is no tensor has none."""
+    """A `torch.autograd.Function`: absent gradients are zeros, and what is not a tensor has none."""
     known = results_of(node)
     filled = [torch.zeros(known[place].shape, dtype=known[place].dtype, device=known[place].device)
               if gradient is None and place < len(known) else gradient for place, gradient in enumerate(gradients)]

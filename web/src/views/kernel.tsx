@@ -142,7 +142,7 @@ const columns: Column<KernelForecast>[] = [
   figure('bound (µs)', (row) => row.bound_us, microseconds),
   figure('efficiency', (row) => row.efficiency, percent),
   { name: 'limited by', value: (row) => row.limited_by },
-  { name: 'seen', value: (row) => row.standing },
+  { name: 'seen', value: (row) => row.seen },
 ];
 
 interface ResultsProps {
@@ -176,7 +176,7 @@ function Results({ forecasts, own, change }: ResultsProps) {
             value: row.latency_us,
             interval: [row.interval_us[0], row.interval_us[1]],
             bound: row.bound_us,
-            note: row.standing,
+            note: row.seen,
             more: [
               `a well-tuned kernel reaches ${microseconds(row.ceiling_us)}, no kernel beats ${microseconds(row.bound_us)}`,
               `limited by ${row.limited_by}`,
@@ -186,7 +186,7 @@ function Results({ forecasts, own, change }: ResultsProps) {
         <dl class="facts">
           <Fact
             name={shown.gpu}
-            more={<Seen seen={shown.standing === 'seen' ? 'yes' : shown.standing === 'unseen' ? 'no' : shown.standing} />}
+            more={<Seen seen={shown.seen} />}
           >
             {microseconds(shown.latency_us)}
           </Fact>

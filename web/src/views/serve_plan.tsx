@@ -159,7 +159,7 @@ export function Plan({ plan, slo }: { plan: ServingPlan; slo: string }) {
       {plan.pictures && plan.pictures.loads.length > 0 && <Curve loads={plan.pictures.loads} statistic={plan.statistic} slo={slo} />}
       <Panel title="Deployments simulated" aside={<button type="button" aria-label="Deployments simulated as CSV" onClick={() => download('tilecast-deployments.csv', 'text/csv', csvOf(columns, plan.finalists))}>CSV</button>}>
         <DataTable columns={columns} rows={plan.finalists} caption="Deployments simulated, best first" />
-        <p class="note">{plan.tried} deployments tried; {plan.too_large} set-ups do not fit, {plan.too_slow} miss with any number of GPUs allowed. {plan.prices.join('; ')}{plan.notes.length ? `. ${plan.notes.join('; ')}` : ''}</p>
+        <p class="note">{plan.tried} deployments tried; {plan.too_large} setups do not fit, {plan.too_slow} miss with any number of GPUs allowed. {plan.prices.join('; ')}{plan.notes.length ? `. ${plan.notes.join('; ')}` : ''}</p>
       </Panel>
       <Files plan={plan} />
       {plan.pictures && plan.pictures.over_time.length > 0 && <OverTime slices={plan.pictures.over_time} file="tilecast-plan" />}
