@@ -180,8 +180,6 @@ const Seconds kDynamoPerSequence = microseconds(29);
 void set_behind_dynamo(DeploymentOptions& d) {
   d.host_receive = kDynamoFrontEnd;
   d.host_per_prompt_token = seconds(0);
-  // Tokens go to clients from threads of their own, too.
-  d.host_per_streaming = seconds(0);
 }
 
 // How far answers' lengths lie apart in AIConfigurator's own runs, chosen on the same. Its clients ask for equal ones
@@ -295,6 +293,8 @@ void set_as_aiconfigurator(DeploymentOptions& d, const TableRow& row, EngineKind
   const Count concurrency = row.count("batch_size"), prompt = row.count("isl");
   d.max_sequences = concurrency;
   set_behind_dynamo(d);
+  // Its client reads answers in several processes, where InferenceX's has one event loop that tokens hold up.
+  d.host_per_streaming = seconds(0);
   if (engine == EngineKind::trtllm) {
     d.max_tokens = concurrency + prompt + 1500;
     d.reuse = false;
