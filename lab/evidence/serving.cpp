@@ -37,8 +37,9 @@ class Tables {
     if (deployment) table = deployment->steps;
     return deployment;
   }
-  Result<ServingEnds> ends(const ServingCase& one, const SimulationOptions& simulation, const ServingOutcome& outcome) {
-    return serving_ends(one.deployment, one.requests, simulation, outcome, {}, method_, weights_);
+  Result<ServingEnds> ends(const ServingCase& one, const SimulationOptions& simulation, const ServingOutcome& outcome,
+                           const std::optional<CountedSpan>& counted) {
+    return serving_ends(one.deployment, one.requests, simulation, outcome, {}, method_, weights_, 0, counted);
   }
 
  private:
@@ -52,6 +53,12 @@ struct JudgedRun {
   ServingMetrics middle;
   ServingEnds ends;
 };
+
+// From the first request after those that only warm the server up.
+std::optional<CountedSpan> counted_of(const ServingCase& one, const ServingOutcome& outcome) {
+  if (one.warm_up == 0) return std::nullopt;
+  return CountedSpan{outcome.requests[static_cast<std::size_t>(one.warm_up)].sent, outcome.end + seconds(1)};
+}
 
 Result<JudgedRun> judged_run(const ServingCase& one, Tables& tables) {
   const auto deployment = tables.deploy(one.deployment);
@@ -73,9 +80,10 @@ Result<JudgedRun> judged_run(const ServingCase& one, Tables& tables) {
   if (prompts)
     if (auto fine = prompts->steps->status(); !fine) return std::move(fine).error();
   if (!outcome) return outcome.error();
-  auto ends = tables.ends(one, simulation, *outcome);
+  const auto counted = counted_of(one, *outcome);
+  auto ends = tables.ends(one, simulation, *outcome, counted);
   if (!ends) return std::move(ends).error();
-  return JudgedRun{metrics_of(*outcome), *std::move(ends)};
+  return JudgedRun{metrics_of(*outcome, {}, {}, counted), *std::move(ends)};
 }
 
 std::map<std::string, double> figures_of(const ServingMetrics& m) {

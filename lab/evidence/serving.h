@@ -22,6 +22,7 @@ struct ServingCase {
   std::vector<Request> requests;
   Count concurrency = 0;
   Count context_limit = 0;
+  Count warm_up = 0;  // of the requests, those that came first and count in no figure
   // ttft and tpot (means, seconds), the same and e2e with "median" after them, throughput (output tokens a second),
   // peak (tokens in flight at most).
   std::map<std::string, double> measured;

@@ -76,10 +76,12 @@ std::string format_of(const std::string& mode, const ModelSpec& model) {
 }
 
 // Quantised checkpoints ask for a cache in fp8. InferenceX's scripts give vLLM that flag (--kv-cache-dtype) on
-// Blackwell alone, and without it vLLM of 2025 keeps keys and values in bf16.
+// Blackwell, and on Hopper for Llama 3.1 70B alone (benchmarks/70b_fp8_h100_slurm.sh, 70b_fp8_h200_slurm.sh); without
+// it vLLM of 2025 keeps keys and values in bf16.
 bool keeps_fp8(const TableRow& row) {
   const bool blackwell = row["system"].starts_with("b200") || row["system"].starts_with("gb200");
-  if (of_inference_max(row) && row["backend"] == "vllm" && !blackwell) return false;
+  const bool asks = blackwell || row["model_path"].ends_with("Llama-3.1-70B");
+  if (of_inference_max(row) && row["backend"] == "vllm" && !asks) return false;
   return !row["gemm_quant_mode"].empty();
 }
 
@@ -172,6 +174,9 @@ std::string unclean(const TableRow& row) {
 // several threads, so that none waits for another's: 128 prompts of 2000 tokens at a time under vLLM have their first
 // token after 88 ms.
 const Seconds kDynamoFrontEnd = milliseconds(80);
+// Dynamo hands tokens over from the engine's Python one at a time (its pull request 10609, "streaming overhead"): of a
+// request in a step, together with vLLM's own 12.7 us. Chosen on Llama 3.1 8B in fp8 under vLLM 0.12 on H200.
+const Seconds kDynamoPerSequence = microseconds(29);
 void set_behind_dynamo(DeploymentOptions& d) {
   d.host_receive = kDynamoFrontEnd;
   d.host_per_prompt_token = seconds(0);
@@ -274,6 +279,13 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
   }
 }
 
+// vLLM plans a step while the one before runs since 0.14 without being asked (its pull request 27614). Files of
+// AIConfigurator's own runs are called by release: ".../vllm/0.12.0/...".
+bool before_async(const std::string& source) {
+  const auto minor = to_count(after(source, "/vllm/0.").substr(0, after(source, "/vllm/0.").find('.')));
+  return minor && *minor < 14;
+}
+
 // As AIConfigurator's generator sets the engines up for its own runs (github ai-dynamo/aiconfigurator,
 // src/aiconfigurator/generator: backends/trtllm.py, rule_plugin/benchmark/*.rule): as many sequences as the client has
 // in flight, and in a step the answers, one prompt and 1500 tokens. SGLang mixes answers into the prompts' steps.
@@ -281,9 +293,14 @@ void set_as_aiconfigurator(DeploymentOptions& d, const TableRow& row, EngineKind
   const Count concurrency = row.count("batch_size"), prompt = row.count("isl");
   d.max_sequences = concurrency;
   set_behind_dynamo(d);
+  // Its client reads answers in several processes, where InferenceX's has one event loop that tokens hold up.
+  d.host_per_streaming = seconds(0);
   if (engine == EngineKind::trtllm) {
     d.max_tokens = concurrency + prompt + 1500;
     d.reuse = false;
+  } else if (engine == EngineKind::vllm) {
+    d.overlapped = !before_async(row["silicon_data_source"]);
+    d.host_per_sequence = kDynamoPerSequence;
   } else if (engine == EngineKind::sglang) {
     d.max_tokens = prompt + 1500;
     d.mixed_chunk = true;
@@ -324,8 +341,26 @@ bool waits_for_compiler(const TableRow& row, const DeploymentOptions& d, Count c
          row.number("silicon_ttft_ms") * 1e-3 > kSettled + wave / 2 / kWaves / kLeastRate;
 }
 
+// AIConfigurator's client, aiperf, makes a hundred prompts (--num-dataset-entries, its default) and sends them over and
+// over, before a run twice as many as are in flight, to warm the server up
+// (src/aiconfigurator/generator/config/backend_templates/benchmark/bench_run.sh.j2): vLLM finds those in its cache.
+constexpr Count kOwnPrompts = 100;
+const Seconds kAfterWarmUp = seconds(3600);  // when all of that has surely ended
+Count warm_up(std::vector<Request>& requests, Count concurrency) {
+  const Count first = std::min(kOwnPrompts, 2 * concurrency);
+  Request asked = requests.front();
+  asked.output = 1;
+  for (Request& r : requests) r.arrival = kAfterWarmUp;
+  requests.insert(requests.begin(), static_cast<std::size_t>(first), asked);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Request& r = requests[i];
+    r.prefix = static_cast<Count>(i) % kOwnPrompts, r.prefix_tokens = r.input;
+  }
+  return first;
+}
+
 // InferenceX draws lengths between 0.8 and 1 of the nominal ones; AIConfigurator's prompts and answers are equal.
-Result<std::vector<Request>> requests_of(const TableRow& row, Count concurrency, EngineKind engine) {
+Result<std::vector<Request>> requests_of(const TableRow& row, Count concurrency) {
   const bool theirs = of_inference_max(row);
   const double mean = theirs ? 0.9 : 1, spread = 1 / 0.9 - 1;
   const auto length = [&](const char* column, double apart) {
@@ -335,15 +370,7 @@ Result<std::vector<Request>> requests_of(const TableRow& row, Count concurrency,
   WorkloadOptions w;
   w.requests = 10 * concurrency;
   w.input = length("isl", theirs ? spread : 0), w.output = length("osl", theirs ? spread : kOwnSpread);
-  auto requests = generate(w);
-  // Its client, aiperf, makes a hundred prompts and sends them over and over (--num-dataset-entries, default 100), and
-  // vLLM finds them in its cache.
-  if (requests && !theirs && engine == EngineKind::vllm)
-    for (std::size_t i = 0; i < requests->size(); ++i) {
-      Request& r = (*requests)[i];
-      r.prefix = static_cast<Count>(i % 100), r.prefix_tokens = r.input;
-    }
-  return requests;
+  return generate(w);
 }
 
 // What a point runs.
@@ -393,9 +420,11 @@ Result<ServingCase> case_of(const TableRow& row) {
   else if (layout->ranks() > 1) one.deployment.spread = RankSpread{*layout, cluster};
   if (!apart && of_inference_max(row)) set_as_inferencex(one.deployment, row, asked->engine);
   else if (!apart) set_as_aiconfigurator(one.deployment, row, asked->engine);
-  auto requests = requests_of(row, asked->concurrency, asked->engine);
+  auto requests = requests_of(row, asked->concurrency);
   if (!requests) return std::move(requests).error();
   one.requests = *std::move(requests);
+  if (!of_inference_max(row) && asked->engine == EngineKind::vllm)
+    one.warm_up = warm_up(one.requests, asked->concurrency);
   one.concurrency = asked->concurrency;
   one.measured = {{"tpot", row.number("silicon_tpot_ms") * 1e-3}};
   if (!waits_for_compiler(row, one.deployment, one.concurrency))

@@ -137,10 +137,17 @@ TEST(ServingCasesTest, ReadsServingPoints) {
   EXPECT_EQ(x.requests.size(), 80u);
   for (const Request& r : x.requests) EXPECT_TRUE(r.input >= 819 && r.input <= 1025) << r.input;
   EXPECT_NEAR(x.measured.at("tpot"), 0.015, 1e-12);
-  // AIConfigurator's own: equal prompts, a hundred different ones.
+  // AIConfigurator's own: equal prompts, a hundred different ones, of which eighty were sent before.
   const ServingCase& own = cases->cases[2];
   EXPECT_EQ(own.label.detail, "bf16, one GPU, 1000/100");
   EXPECT_EQ(own.deployment.max_sequences, 40);
+  EXPECT_EQ(own.warm_up, 80);
+  ASSERT_EQ(own.requests.size(), 480u);
+  EXPECT_EQ(own.requests[79].output, 1);
+  EXPECT_EQ(own.requests[79].arrival, seconds(0));
+  EXPECT_EQ(own.requests[80].prefix, 80);
+  EXPECT_GT(own.requests[80].arrival, seconds(600));
+  EXPECT_EQ(own.requests[100].prefix, 0);
   EXPECT_EQ(own.requests[399].input, 1000);
   EXPECT_EQ(own.requests[399].prefix, 99);
   EXPECT_EQ(own.requests[300].prefix_tokens, 1000);
@@ -150,21 +157,48 @@ TEST(ServingCasesTest, ReadsServingPoints) {
   EXPECT_EQ(cases->left_out.at("tp above 8: tp x ep artefacts"), 1);
 }
 
-// InferenceX's scripts ask vLLM for a cache in fp8 on Blackwell alone.
+// vLLM waits for a step before it plans the next one up to 0.13; what warms a server up is in no figure.
+TEST(ServingCasesTest, OwnRunsOfVllmAreThoseOfItsRelease) {
+  const TestFolder folder;
+  const auto source = [](const char* release) {
+    return "source_file=/aic-auto-gap-analysis/data/h100_sxm/vllm/" + std::string(release) + "/x.csv";
+  };
+  const std::string llama = "vllm,meta-llama/Llama-3.1-8B-Instruct,h100_sxm,,agg,4000,8,,,";
+  const auto cases =
+      silicon_cases(folder.plain("s.csv", kPoints + point(source("0.12.0"), llama + "64", "1,1,0,1,1", "50,7") +
+                                              point(source("0.14.1"), llama + "32", "1,1,0,1,1", "50,7")));
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 2u);
+  EXPECT_FALSE(cases->cases[0].deployment.overlapped);
+  EXPECT_TRUE(cases->cases[1].deployment.overlapped);
+  for (const ServingCase& one : cases->cases) EXPECT_EQ(*one.deployment.host_per_streaming, seconds(0));
+  // All prompts were seen before: the same without that would compute most of them.
+  ServingCase cold = cases->cases[0];
+  cold.requests.erase(cold.requests.begin(), cold.requests.begin() + cold.warm_up);
+  cold.warm_up = 0;
+  const auto judged = judge_serving({cases->cases[0], cold}, Method::roofline, nullptr);
+  ASSERT_TRUE(judged) << judged.error().line();
+  ASSERT_EQ(judged->size(), 4u);
+  for (const std::size_t quantity : {0u, 1u})
+    EXPECT_LT((*judged)[quantity].forecast, 0.9 * (*judged)[2 + quantity].forecast) << (*judged)[quantity].quantity;
+}
+
+// InferenceX's scripts ask vLLM for a cache in fp8 on Blackwell, and on Hopper for Llama 3.1 70B.
 TEST(ServingCasesTest, TheCacheIsWhatTheScriptsAskFor) {
   const TestFolder folder;
-  const auto row = [](const char* engine, const char* system) {
-    return std::string(engine) + ",meta-llama/Llama-3.1-70B," + system + ",fp8,agg,1024,1024,fp8,fp8,8";
+  const auto row = [](const char* engine, const char* system, const char* model = "meta-llama/Llama-3.1-70B") {
+    return std::string(engine) + "," + model + "," + system + ",fp8,agg,1024,1024,fp8,fp8,8";
   };
-  const auto cases = silicon_cases(
-      folder.plain("s.csv", kPoints + point("csv", row("vllm", "h100_sxm"), "4,1,,1,1", "400,15") +
-                                point("csv", row("vllm", "b200_sxm"), "4,1,,1,1", "400,15") +
-                                point("csv", row("trtllm", "h100_sxm"), "4,1,,1,1", "400,15") +
-                                point("aic-auto-gap-analysis", row("vllm", "h100_sxm"), "4,1,0,1,1", "400,15")));
+  const auto cases = silicon_cases(folder.plain(
+      "s.csv", kPoints + point("csv", row("vllm", "h100_sxm", "meta-llama/Llama-3.1-8B"), "4,1,,1,1", "400,15") +
+                   point("csv", row("vllm", "h100_sxm"), "4,1,,1,1", "400,15") +
+                   point("csv", row("vllm", "b200_sxm"), "4,1,,1,1", "400,15") +
+                   point("csv", row("trtllm", "h100_sxm"), "4,1,,1,1", "400,15") +
+                   point("aic-auto-gap-analysis", row("vllm", "h100_sxm"), "4,1,0,1,1", "400,15")));
   ASSERT_TRUE(cases) << cases.error().line();
-  ASSERT_EQ(cases->cases.size(), 4u);
+  ASSERT_EQ(cases->cases.size(), 5u);
   EXPECT_NE(cases->cases[0].deployment.engine.precision.cache, CacheType::fp8);
-  for (const std::size_t i : {1u, 2u, 3u})
+  for (const std::size_t i : {1u, 2u, 3u, 4u})
     EXPECT_EQ(cases->cases[i].deployment.engine.precision.cache, CacheType::fp8) << i;
 }
 

@@ -218,6 +218,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   if (o.host_receive) pool.host.receive = *o.host_receive, pool.host.reply = seconds(0);
   if (o.host_per_sequence) pool.host.per_sequence = *o.host_per_sequence;
   if (o.host_per_prompt_token) pool.host.per_prompt_token = *o.host_per_prompt_token;
+  if (o.host_per_streaming) pool.host.per_streaming = *o.host_per_streaming;
   if (o.eager) pool.host.graphs.clear();
   set_spread(pool, o);
   pool.host.overlapped = o.overlapped && !o.static_batches;

@@ -48,7 +48,7 @@ struct DeploymentOptions {
   KernelSource experts_kernel = {};  // whose experts' kernel, where a variable of the engine says
   bool eager = false;                // vLLM's enforce_eager: nothing is captured
   // HostTimes' own, where a machine's are known: the way there then holds the way back too.
-  std::optional<Seconds> host_per_sequence = {}, host_receive = {}, host_per_prompt_token = {};
+  std::optional<Seconds> host_per_sequence = {}, host_receive = {}, host_per_prompt_token = {}, host_per_streaming = {};
   Speculation speculation;
   double draft_cost = 0;
   Count replicas = 1;

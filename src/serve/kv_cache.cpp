@@ -38,7 +38,7 @@ Count KvGeometry::own_blocks_for(Count tokens, Count shared) const {
 }
 
 KvCache::KvCache(Count blocks, KvGeometry geometry, bool reuse, const KvOffload& offload)
-    : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), plain_(geometry_.plain()), reuse_(reuse) {
+    : capacity_(blocks), free_(blocks), geometry_(std::move(geometry)), reuse_(reuse) {
   assert(blocks >= 0);
   if (offload.any() && reuse_ && geometry_.plain()) below_.emplace(offload);
 }
@@ -131,17 +131,32 @@ Count KvCache::take(KvHolding& holding, const KvKey& key, Count tokens) {
   return holding.blocks() * geometry_.block_tokens;
 }
 
-Count KvCache::lacking(const KvHolding& holding, Count tokens) const {
-  return std::max<Count>(0, geometry_.own_blocks_for(tokens, holding.shared * geometry_.block_tokens) - holding.own);
+Count KvCache::lacking_blocks(const KvHolding& holding, Count tokens) const {
+  const Count need = holding.shared == 0 ? blocks_for(tokens)
+                                         : geometry_.own_blocks_for(tokens, holding.shared * geometry_.block_tokens);
+  return std::max<Count>(0, need - holding.own);
+}
+
+Count KvCache::blocks_for(Count tokens) const {
+  constexpr std::size_t kMostKept = std::size_t{1} << 17;
+  const auto whole = static_cast<std::size_t>(ceil_div(tokens, geometry_.block_tokens));
+  if (geometry_.plain()) return static_cast<Count>(whole);
+  if (whole >= kMostKept) return geometry_.blocks_for(tokens);
+  if (whole >= blocks_for_.size()) blocks_for_.resize(whole + whole / 2 + 1, 0);
+  std::int32_t& kept = blocks_for_[whole];
+  if (kept == 0) kept = static_cast<std::int32_t>(geometry_.blocks_for(tokens)) + 1;
+  return kept - 1;
 }
 
 bool KvCache::grow_by_blocks(KvHolding& holding, Count tokens) {
-  const Count more = lacking(holding, tokens);
-  if (more == 0) return true;
+  const Count more = lacking_blocks(holding, tokens);
   if (more > available()) return false;
   if (more > free_) give_up(more - free_);
   free_ -= more;
   holding.own += more;
+  // Up to the end of the last token's block no more are needed. Beside what is shared windows let go of blocks as they
+  // move, so that fewer tokens may need more.
+  if (holding.shared == 0 || geometry_.plain()) holding.covers = round_up(tokens, geometry_.block_tokens);
   return true;
 }
 
@@ -173,7 +188,7 @@ void KvCache::publish_whole(KvHolding& holding, const KvKey& key, Count tokens) 
   if (more > free_) give_up(more - free_);
   free_ -= more;
   holding.own -= handed_over;
-  holding.shared = shared;
+  holding.shared = shared, holding.covers = 0;
   chains_[prefix_id(key.prefix)] = {shared, 1, {}};
 }
 

@@ -61,6 +61,7 @@ struct KvKey {
 struct KvHolding {
   Count shared = 0;  // blocks of tokens in its prefix's chain
   Count own = 0;     // all others
+  Count covers = 0;  // tokens, and any fewer, that these are known to be enough for
   Count blocks() const { return shared + own; }
 };
 
@@ -87,10 +88,12 @@ class KvCache {
   // Blocks for `tokens` tokens in all; false, and nothing changed, where not enough are available.
   bool grow(KvHolding& holding, Count tokens) {
     // Most tokens fit the block of the one before.
-    if (plain_ && tokens <= holding.blocks() * geometry_.block_tokens) return true;
-    return grow_by_blocks(holding, tokens);
+    return tokens <= holding.covers || grow_by_blocks(holding, tokens);
   }
-  Count lacking(const KvHolding& holding, Count tokens) const;  // blocks that grow() would have to find
+  // Blocks that grow() would have to find.
+  Count lacking(const KvHolding& holding, Count tokens) const {
+    return tokens <= holding.covers ? 0 : lacking_blocks(holding, tokens);
+  }
   // The first `tokens` tokens are computed: others may use what they share.
   void publish(KvHolding& holding, const KvKey& key, Count tokens);
   // Gives everything back. The first `tokens` tokens were computed.
@@ -121,11 +124,14 @@ class KvCache {
     Count blocks() const { return here.blocks() + shared_below.sum() + own_below.sum(); }
   };
   bool grow_by_blocks(KvHolding& holding, Count tokens);
+  Count lacking_blocks(const KvHolding& holding, Count tokens) const;
   Match found(const KvKey& key, Count tokens) const;
   void look(Count id, Count wanted, Count& here, KvTiers::Found& below) const;
   void pin(Count id, Count blocks);
   Count load(Count id, const KvTiers::Found& found);
   Count load_prefix(Count id, const KvTiers::Found& found);
+  // The geometry's blocks_for(), each number of blocks of tokens worked out once: every request asks in every step.
+  Count blocks_for(Count tokens) const;
   // Blocks' worth of bytes of a chain of so many blocks of tokens.
   Count size_of(Count blocks) const { return geometry_.blocks_for(blocks * geometry_.block_tokens); }
   void give_up(Count blocks);
@@ -144,8 +150,8 @@ class KvCache {
 
   Count capacity_, free_, idle_ = 0;
   KvGeometry geometry_;
-  bool plain_;  // it is
   bool reuse_;
+  mutable std::vector<std::int32_t> blocks_for_;  // by blocks of tokens, one more than they are; 0: not worked out
   std::optional<KvTiers> below_;
   Chains chains_;
   std::list<Count> queue_;  // chains nobody uses, least recently used first

@@ -44,9 +44,10 @@ double chance_of_rate(double rate, double capacity, const RateEnds& ends) {
   return 1 - chance_below(rate, capacity, ends.low, ends.high);
 }
 
-Result<PlanJudge::Simulated> PlanJudge::run(const PlannedDeployment& d, double rate) const {
+Result<PlanJudge::Simulated> PlanJudge::run(const PlannedDeployment& d, double rate, bool keep_gaps) const {
   auto plan = plan_run(q_, d, rate);
   if (!plan) return std::move(plan).error();
+  plan->simulation.keep_gaps = keep_gaps;
   auto outcome = simulate(plan->requests, plan->simulation);
   if (!outcome) return std::move(outcome).error();
   return Simulated{*std::move(plan), *std::move(outcome)};
@@ -60,7 +61,7 @@ PlanJudge::Figures PlanJudge::figures_of(const Simulated& run) const {
 }
 
 Result<PlanJudge::Figures> PlanJudge::simulated(const PlannedDeployment& d, double rate) const {
-  const auto run = this->run(d, rate);
+  const auto run = this->run(d, rate, false);
   if (!run) return run.error();
   return figures_of(*run);
 }
@@ -139,7 +140,7 @@ double share_with_prompts(const ServingOutcome& outcome) {
 }  // namespace
 
 Status PlanJudge::judge(PlannedDeployment& d) const {
-  const auto run = this->run(d, d.rate);
+  const auto run = this->run(d, d.rate, true);
   if (!run) return run.error();
   const PlanRun& plan = run->plan;
   Figures figures = figures_of(*run);
@@ -181,10 +182,11 @@ Status PlanJudge::judge_most_load(PlannedDeployment& d) const {
   for (const double share : {1.0, 0.85, 0.7, 0.55}) {
     PlannedDeployment at = d;
     at.rate = passes * share;
-    if (auto done = judge(at); !done) return done;
-    const bool enough = at.chance.value_or(0) >= q_.least_chance;
     const bool before = best && best->chance.value_or(0) >= q_.least_chance;
     const auto worth = [](const PlannedDeployment& x) { return x.rate * x.chance.value_or(0); };
+    if (before && at.rate <= worth(*best)) break;  // were it certain, it would be worth no more
+    if (auto done = judge(at); !done) return done;
+    const bool enough = at.chance.value_or(0) >= q_.least_chance;
     if (!best || (enough && !before) || (enough == before && worth(at) > worth(*best))) best = std::move(at);
   }
   d = *std::move(best);

@@ -29,11 +29,12 @@ class PlanJudge {
     PlanRun plan;
     ServingOutcome outcome;
   };
-  Result<Simulated> run(const PlannedDeployment& d, double rate) const;
+  Result<Simulated> run(const PlannedDeployment& d, double rate, bool keep_gaps) const;
   struct Figures {
     ServingMetrics metrics;
     bool meets = false;
   };
+  // Without the times between tokens, which no objective is about.
   Result<Figures> simulated(const PlannedDeployment& d, double rate) const;
   // From which rate on queues would grow without end, by the steady state.
   Saturation saturation(const PlannedDeployment& d) const;

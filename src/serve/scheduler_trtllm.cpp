@@ -1,6 +1,7 @@
 #include "serve/scheduler_trtllm.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tilecast {
 
@@ -37,7 +38,7 @@ bool TrtllmScheduler::keeps_waiting(Count budget) {
 void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
   if (keeps_waiting(budget)) return;
   const bool no_evict = limits_.policy == Policy::trtllm_no_evict;
-  Count reserved = no_evict ? promised() : 0;
+  std::optional<Count> reserved;  // once it matters
   while (!waiting_.empty() && budget > 0 && static_cast<Count>(running_.size()) < limits_.max_sequences) {
     Sequence& s = *waiting_.front();
     const Count known = s.request.input + s.generated;
@@ -52,10 +53,11 @@ void TrtllmScheduler::admit_waiting(StepPlan& plan, Count budget) {
     }
     if (!admission(s, there + tokens).fits) return;
     const Count whole = cache_.geometry().blocks_for(s.request.input + s.request.longest());
-    if (no_evict && whole + reserved > cache_.available()) return;
+    if (no_evict && !reserved) reserved = promised();
+    if (no_evict && whole + *reserved > cache_.available()) return;
     leave_queue(s);
     admit(s, there + tokens);
-    if (no_evict) reserved += cache_.lacking(s.kv, s.request.input + s.request.longest());
+    if (no_evict) *reserved += cache_.lacking(s.kv, s.request.input + s.request.longest());
     running_.push_back(&s);
     put(plan, s, tokens);
     budget -= tokens;

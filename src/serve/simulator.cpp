@@ -33,7 +33,7 @@ class Simulation {
     out_.requests.resize(requests.size());
     Count gaps = 0;
     for (const Request& r : requests) gaps += r.output - 1;
-    steps_.log().expect_gaps(gaps);
+    if (options.keep_gaps) steps_.log().expect_gaps(gaps);
     out_.replicas = static_cast<Count>(replicas_.size());
     if (o_.prefill) out_.gpus = static_cast<double>(o_.prefill->replicas * o_.prefill->gpus);
     out_.gpus += static_cast<double>(o_.pool.replicas * o_.pool.gpus);
@@ -218,7 +218,7 @@ class Simulation {
       s.first_given = true;
       record.first = here;
       clients_.streams();
-    } else {
+    } else if (o_.keep_gaps) {
       steps_.log().add_gap(here - record.last);
     }
     record.last = here;

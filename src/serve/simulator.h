@@ -39,6 +39,7 @@ struct SimulationOptions {
   Count context_limit = 0;  // tokens of prompt and answer together; 0: none but the cache's
   // Clients give up a request whose first token, or whose last, has not come in that time; nothing: they wait.
   std::optional<Seconds> first_token_timeout = {}, total_timeout = {};
+  bool keep_gaps = true;               // the times between tokens, which are most of what a run remembers
   const SharedPaths* paths = nullptr;  // of requests that have one; outlives the simulation
 
   const PoolOptions& front() const { return prefill ? *prefill : pool; }  // the pool that requests enter

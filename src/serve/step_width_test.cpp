@@ -8,6 +8,7 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "support/random.h"
 
 namespace tilecast {
 namespace {
@@ -113,6 +114,60 @@ TEST(ServeStepWidth, RequestsReachAsFarAsTheirTokens) {
                                         (1 - share) * double{constants::kTpotWidth.up})),
                 1e-12);
     EXPECT_LE(reach, std::max(double{constants::kTtftWidth.up}, double{constants::kTpotWidth.up}) + 1e-12);
+  }
+}
+
+// Whatever steps leave open: an interval holds its forecast, of one run's ends none has tails that are faster than its
+// median, and a request is as sure as the less sure of its first token and the others.
+TEST(ServeStepWidth, EndsOfARunAgree) {
+  Random random(12);
+  for (int round = 0; round < 2000; ++round) {
+    SCOPED_TRACE(round);
+    const auto rising = [&](double least, double most) {
+      Summary s;
+      s.median = least + (most - least) * random.uniform();
+      s.p90 = s.median * (1 + random.uniform() * (round % 3)), s.p99 = s.p90 * (1 + random.uniform());
+      s.mean = s.median * (0.8 + random.uniform());
+      return s;
+    };
+    const double tokens = 1 + static_cast<double>(random.below(500));
+    const auto whole = [&](ServingMetrics& m) {
+      for (double Summary::*part : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99})
+        m.e2el.*part = m.ttft.*part + tokens * (m.tpot.*part);
+      m.request_throughput = 1 / m.e2el.mean;
+    };
+    ServingMetrics forecast;
+    forecast.ttft = rising(0.01, 5), forecast.tpot = forecast.itl = rising(0.002, 0.1);
+    whole(forecast);
+    ServingEnds parts{forecast, forecast};
+    parts.queued = round % 2 == 0;
+    for (ServingMetrics* end : {&parts.fast, &parts.slow}) {
+      const double first = 1 + random.uniform() * 4, further = 1 + random.uniform();
+      for (double Summary::*part : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99}) {
+        (end->ttft).*part *= end == &parts.slow ? first : 1 / first;
+        (end->tpot).*part *= end == &parts.slow ? further : 1 / further;
+      }
+      whole(*end);
+    }
+    const ServingEnds ends = of_whole_run(parts, forecast);
+    for (const auto& [end, slow] : {std::pair{ends.fast, false}, std::pair{ends.slow, true}}) {
+      for (Summary ServingMetrics::*of : {&ServingMetrics::ttft, &ServingMetrics::tpot, &ServingMetrics::e2el}) {
+        EXPECT_LE((end.*of).median, (end.*of).p90);
+        EXPECT_LE((end.*of).p90, (end.*of).p99);
+        for (double Summary::*part : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99}) {
+          const double towards = slow ? (end.*of).*part : (forecast.*of).*part;
+          EXPECT_GE(towards, slow ? (forecast.*of).*part : (end.*of).*part);
+        }
+      }
+      const auto reach = [&end = end, &forecast](Summary ServingMetrics::*of, double Summary::*part) {
+        return std::abs(std::log((end.*of).*part / ((forecast.*of).*part)));
+      };
+      for (double Summary::*part : {&Summary::mean, &Summary::median})
+        EXPECT_LE(reach(&ServingMetrics::e2el, part),
+                  std::max(reach(&ServingMetrics::ttft, part), reach(&ServingMetrics::tpot, part)) + 1e-9);
+    }
+    EXPECT_LE(ends.slow.request_throughput, forecast.request_throughput);
+    EXPECT_GE(ends.fast.request_throughput, forecast.request_throughput);
   }
 }
 
