@@ -20,8 +20,10 @@
 #include "engine/path.h"
 #include "gpu/registry.h"
 #include "model/library.h"
+#include "serve/launch_blanks.h"
 #include "serve/launch_files.h"
 #include "serve/plan.h"
+#include "serve/plan_context.h"
 #include "serve/plan_run.h"
 #include "support/number.h"
 #include "support/settings.h"
@@ -245,19 +247,24 @@ class Described {
     planned.in_the_way = in_the_way(d);
     planned.release = release_of(s.engine);
     const DeploymentLaunch launch = launch_of(d, planned);
+    for (const LaunchBlank& blank : launch_blanks(launch.pools)) planned.to_fill_in.push_back(blank.what);
     planned.launch = launch_lines(launch), planned.files = launch_files(launch);
     return planned;
   }
 
-  // What servers refuse though the model takes it: their cache would not hold it. Empty where there is nothing.
+  // What servers refuse though the model takes it: their cache might not hold it. Empty where there is nothing.
   std::string shorter_than_the_model(const PlannedDeployment& d) const {
-    Count most = launch(d.pool, ServerRole::whole).context_limit;
-    if (d.prefill)
-      if (const Count prompts = launch(*d.prefill, ServerRole::whole).context_limit; prompts > 0)
-        most = most > 0 ? std::min(most, prompts) : prompts;
+    const Count most = launch_options(d).front().context_limit;
     if (query_.context_limit > 0 || most == 0) return {};
-    return fmt::format("Requests are of up to {} tokens, where {} takes {}: a worker's cache holds no more", most,
-                       query_.model.name, query_.model.max_context);
+    return fmt::format(
+        "Servers take requests of up to {} tokens, somewhat more than the load's longest of {}: whether a worker's "
+        "cache holds one of {} takes the model, {}, is not sure",
+        most, longest_request(query_), query_.model.max_context, query_.model.name);
+  }
+
+  // Whether its files need no name that nobody knows.
+  bool complete(const std::shared_ptr<const ServeSetup>& setup) const {
+    return launch_blanks({launch({setup, 1}, ServerRole::whole)}).empty();
   }
 
  private:
@@ -283,7 +290,16 @@ class Described {
   // "TPOT 36.2 ms of 30 ms (21 % over)", by the worst first.
   std::string in_the_way(const PlannedDeployment& d) const {
     if (d.meets) return "";
-    if (!d.simulated || d.simulated->completed == 0) return std::string(name_of(d.steady.limit));
+    if (d.simulated && d.simulated->completed > 0) return missed(*d.simulated);
+    std::string text(name_of(d.steady.limit));
+    if (!d.alone) return text;
+    text += fmt::format(": {:.3g} requests/s are the most it takes", query_.requests_at(d.takes));
+    const std::string even = missed(*d.alone);
+    return text + (even.empty() ? "" : "; of requests that come alone " + even);
+  }
+
+  // What these figures miss.
+  std::string missed(const ServingMetrics& m) const {
     std::vector<std::pair<double, std::string>> missed;
     const auto add = [&](const char* name, const std::optional<Seconds>& slo, const Summary& of) {
       if (!slo) return;
@@ -292,12 +308,12 @@ class Described {
         missed.emplace_back(-(value / *slo), fmt::format("{} {:.4g} ms of {:g} ms ({})", name, in_milliseconds(value),
                                                          in_milliseconds(*slo), beyond(value / *slo)));
     };
-    add("TTFT", query_.slo.ttft, d.simulated->ttft);
-    add("TPOT", query_.slo.tpot, d.simulated->tpot);
-    add("E2EL", query_.slo.e2el, d.simulated->e2el);
-    for (std::size_t i = 0; i < std::min(query_.classes.size(), d.simulated->classes.size()); ++i) {
+    add("TTFT", query_.slo.ttft, m.ttft);
+    add("TPOT", query_.slo.tpot, m.tpot);
+    add("E2EL", query_.slo.e2el, m.e2el);
+    for (std::size_t i = 0; i < std::min(query_.classes.size(), m.classes.size()); ++i) {
       const Slo& slo = query_.classes[i].slo;
-      const ClassMetrics& c = d.simulated->classes[i];
+      const ClassMetrics& c = m.classes[i];
       add(("TTFT of " + c.name).c_str(), slo.ttft, c.ttft);
       add(("TPOT of " + c.name).c_str(), slo.tpot, c.tpot);
       add(("E2EL of " + c.name).c_str(), slo.e2el, c.e2el);
@@ -305,12 +321,10 @@ class Described {
     std::sort(missed.begin(), missed.end());
     std::string text;
     for (const auto& [ratio, words] : missed) text += (text.empty() ? "" : ", ") + words;
-    if (d.simulated->cancelled > 0)
-      text += (text.empty() ? "" : ", ") + fmt::format("{} of {} requests given up by their clients",
-                                                       d.simulated->cancelled,
-                                                       d.simulated->cancelled + d.simulated->completed);
-    if (d.simulated->refused > 0)
-      text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
+    if (m.cancelled > 0)
+      text += (text.empty() ? "" : ", ") + fmt::format("{} of {} requests given up by their clients", m.cancelled,
+                                                       m.cancelled + m.completed);
+    if (m.refused > 0) text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
     return text;
   }
 
@@ -344,6 +358,7 @@ class Described {
     l.quantisation = model.quantization;
     l.too_wide = s.budget.weights * kWidened > s.budget.visible;
     l.gpu = offer.gpu.name, l.amd = offer.gpu.vendor == Vendor::amd;
+    l.chip = offer.gpu.compute_capability;
     // NVIDIA's own; whether they load on AMD's cards nobody says.
     if (const auto found = published_.find(l.dtype); found != published_.end() && !l.amd) l.checkpoint = found->second;
     l.layout = s.layout, l.copies = pool.copies;
@@ -351,10 +366,7 @@ class Described {
     l.limits = s.pool.limits;
     l.memory_fraction = memory_fraction(s.engine, s.budget);
     l.block_tokens = s.pool.geometry.block_tokens;
-    // Engines refuse to start where one request of the model's longest context would not fit the cache.
-    const Count held = s.pool.blocks * s.pool.geometry.block_tokens;
-    l.context_limit = query_.context_limit;
-    if (l.context_limit == 0 && model.max_context > held) l.context_limit = held;
+    l.context_limit = context_limit_of(query_, s.pool.blocks * s.pool.geometry.block_tokens);
     const DeploymentOptions options = options_of(query_, s);
     l.features = features(s);
     // python/sglang/srt/server_args.py of late 2025 refuses Llama 4 without one of these.
@@ -382,13 +394,22 @@ class Described {
     return l;
   }
 
+  // Of one model and one longest request for all pools.
+  std::vector<LaunchOptions> launch_options(const PlannedDeployment& d) const {
+    std::vector<LaunchOptions> pools;
+    if (d.prefill) pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
+    else pools = {launch(d.pool, ServerRole::whole)};
+    const bool wide = std::any_of(pools.begin(), pools.end(), [](const LaunchOptions& o) { return o.too_wide; });
+    Count longest = 0;
+    for (const LaunchOptions& o : pools)
+      if (o.context_limit > 0) longest = longest > 0 ? std::min(longest, o.context_limit) : o.context_limit;
+    for (LaunchOptions& o : pools) o.too_wide = wide, o.context_limit = longest;
+    return pools;
+  }
+
   DeploymentLaunch launch_of(const PlannedDeployment& d, const PlannedServing& planned) const {
     DeploymentLaunch l;
-    if (d.prefill) l.pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
-    else l.pools = {launch(d.pool, ServerRole::whole)};
-    // One model for all of them.
-    const bool wide = std::any_of(l.pools.begin(), l.pools.end(), [](const LaunchOptions& o) { return o.too_wide; });
-    for (LaunchOptions& o : l.pools) o.too_wide = wide;
+    l.pools = launch_options(d);
     const WorkloadOptions w = plan_workload(query_, d, d.rate);
     l.bench = {w.input,    w.output,        d.rate, d.in_flight, w.requests,
                w.prefixes, w.prefix_tokens, w.seed, query_.slo,  w.burstiness};
@@ -492,9 +513,11 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   if (!query) return query.error();
   const auto chosen = chosen_method(q.method, q.weights);
   if (!chosen) return chosen.error();
-  auto plan = plan_serving(*query, chosen->method, chosen->weights(), progress);
-  if (!plan) return std::move(plan).error();
   const Described described(q, *query);
+  ServeQuery asked = *query;
+  asked.complete = [&](const std::shared_ptr<const ServeSetup>& setup) { return described.complete(setup); };
+  auto plan = plan_serving(asked, chosen->method, chosen->weights(), progress);
+  if (!plan) return std::move(plan).error();
   result.model = query->model.name, result.objective = query->objective;
   result.slo = query->slo, result.statistic = query->statistic, result.rate = query->workload.rate;
   result.tried = plan->tried, result.does_not_fit = plan->does_not_fit;
