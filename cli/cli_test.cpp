@@ -218,8 +218,8 @@ TEST(Cli, FlagsOfAnotherModeAreRefused) {
                  "--seq: has no effect with mode decode (decode takes context and new-tokens");
   expect_refused("predict gpt2 --gpu H100-SXM --seq 64 --micro-batch 2", "--micro-batch: has no effect on one GPU");
   expect_refused("predict gpt2 --cluster hgx-h100 --gpu B200 --seq 64", "--gpu: B200 is not the GPU of the cluster");
-  expect_refused("predict gpt2 --cluster hgx-h100 --tp 2 --seq 64 --kernels",
-                 "--kernels: has no effect over many GPUs");
+  expect_refused("predict gpt2 --cluster hgx-h100 --tp 2 --seq 64 --compare",
+                 "--compare: has no effect over many GPUs");
   expect_refused("memory gpt2 --gpu H100-SXM --seq 64 --recompute full",
                  "--recompute: has no effect with mode prefill");
   expect_refused("plan serve gpt2 --slo ttft=1s --rate 1 --save-top 2", "--save-top: has no effect without --save-dir");
@@ -227,6 +227,19 @@ TEST(Cli, FlagsOfAnotherModeAreRefused) {
                  "--measure-seconds: has no effect without measure");
   expect_refused("tune fused-moe --gpu H200 --experts 8 --hidden 64 --inter 64 --topk 2 --triton 3.5.0",
                  "--triton: has no effect without --output");
+}
+
+// Over many GPUs a rank's kernels are as much to see as those of one.
+TEST(Cli, KernelsOfARank) {
+  const std::string asked = "predict gpt2 --cluster hgx-h100 --tp 2 --seq 64 ";
+  const Ran text = run_tilecast(asked + "--kernels");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("kernels of a rank"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("attention_prefill "), std::string::npos) << text.out;
+  const Ran json = run_tilecast(asked + "--json");
+  const nlohmann::json steps = nlohmann::json::parse(json.out);
+  ASSERT_FALSE(steps[0]["kernels"].empty());
+  EXPECT_GT(steps[0]["kernels"][0]["latency_us"].get<double>(), 0);
 }
 
 TEST(Cli, UnknownFlagsSuggest) {

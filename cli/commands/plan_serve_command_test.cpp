@@ -71,6 +71,14 @@ TEST(PlanServeCli, PoolsApart) {
   ASSERT_TRUE(plan.contains("best")) << run.out;
   const Json& best = plan["best"];
   EXPECT_EQ(best["gpus"].get<int>(), best["pool"]["gpus"].get<int>() + best["prefill_pool"]["gpus"].get<int>());
+  // Limits of both pools stand in the table.
+  const Ran text = run_tilecast(kSmall + "--disaggregated");
+  const auto limits = [](const Json& pool) {
+    const Json& step = pool["chunked_prefill_size"].get<int>() > 0 ? pool["chunked_prefill_size"]
+                                                                   : pool["max_num_batched_tokens"];
+    return pool["max_num_seqs"].dump() + " / " + step.dump();
+  };
+  EXPECT_NE(text.out.find(limits(best["prefill_pool"]) + "; " + limits(best["pool"])), std::string::npos) << text.out;
 }
 
 // Every script reads as one, every manifest parses, whatever the engine and the layout.
@@ -117,6 +125,46 @@ TEST(PlanServeCli, SavesWhatStartsIt) {
       expect_sound(folder);
       run_shell("rm -r '" + folder + "'");
     }
+}
+
+// A script that lacks a name says so at once, and starts when it has it.
+TEST(PlanServeCli, NamesToFillIn) {
+  const std::string folder = scratch_path("plan-blank");
+  const Ran run = run_tilecast(
+      "plan serve Llama-3.1-8B --slo ttft=2s,tpot=50ms --rate 2 --gpus H100-SXM --engine trtllm --dtype fp8 "
+      "--num-prompts 100 --save-dir " + folder);
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("fp8 *"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("* its files ask for a name: a checkpoint of meta-llama/Llama-3.1-8B in fp8"),
+            std::string::npos)
+      << run.out;
+  EXPECT_EQ(Json::parse(file_text(folder + "/plan-1/plan.json"))["to_fill_in"][0],
+            "a checkpoint of meta-llama/Llama-3.1-8B in fp8");
+  for (const std::string script : {"launch.sh", "bench.sh"}) {
+    const Ran started = run_shell("bash " + folder + "/plan-1/" + script);
+    EXPECT_EQ(started.code, 2) << script;
+    EXPECT_EQ(std::count(started.err.begin(), started.err.end(), '\n'), 1) << started.err;
+    EXPECT_EQ(started.err.find("first fill in a checkpoint of "), 0U) << started.err;
+  }
+  expect_sound(folder);
+  // As the line says it is done; then the guard lets the client be asked for.
+  ASSERT_EQ(run_shell("cd " + folder +
+                      "/plan-1 && sed -i 's|NAME-A-CHECKPOINT-IN-FP8-OF-Llama-3.1-8B|some/checkpoint|g' ./*.sh ./*.yaml")
+                .code,
+            0);
+  const Ran filled = run_shell("cd " + folder + "/plan-1 && mkdir bin && printf '#!/bin/sh\\necho \"$@\"\\n' >bin/vllm && "
+                               "chmod +x bin/vllm && PATH=\"$PWD/bin:$PATH\" bash bench.sh");
+  EXPECT_EQ(filled.code, 0) << filled.err;
+  EXPECT_NE(filled.out.find("--model some/checkpoint"), std::string::npos) << filled.out;
+  run_shell("rm -r '" + folder + "'");
+}
+
+TEST(PlanServeCli, NearestWhereEverythingIsSaturated) {
+  const Ran run = run_tilecast("plan serve Llama-3.1-70B --slo ttft=200ms,tpot=5ms --rate 10 --gpus 8xL40S");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("nearest: 8 × L40S, "), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("requests/s are the most it takes; of requests that come alone TPOT "), std::string::npos)
+      << run.err;
 }
 
 TEST(PlanServeCli, OtherObjectives) {

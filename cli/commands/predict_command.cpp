@@ -48,20 +48,29 @@ std::string one_gpu_text(const PredictOptions& options, const StepRows& rows, co
          "\n";
 }
 
-std::string many_gpus_text(const StepRows& rows, const std::vector<StepForecast>& steps, const std::string& exported) {
-  return parallel_table(rows) + notes_text(steps) + "\n" + parallel_breakdown(steps.front()) +
+std::string many_gpus_text(const PredictOptions& options, const StepRows& rows, const std::vector<StepForecast>& steps,
+                           const std::string& exported) {
+  std::string out = parallel_table(rows) + notes_text(steps) + "\n";
+  if (options.kernels) {
+    for (const StepForecast& step : steps)
+      out += fmt::format("{}: kernels of a rank, as if it had all layers, of a micro-batch\n\n{}\n",
+                         step.setting.cluster, kernels_table(step));
+    return out + exported;
+  }
+  return out + parallel_breakdown(steps.front()) +
          (exported.empty()
               ? "\n" +
-                    hint_text("--trace FILE draws the step, one lane a pipeline rank; --export-chakra DIR writes every "
-                              "rank's part of it for ASTRA-sim.") +
+                    hint_text("--kernels lists a rank's kernels, --trace FILE draws the step, one lane a pipeline rank; "
+                              "--export-chakra DIR writes every rank's part of it for ASTRA-sim.") +
                     "\n"
               : exported);
 }
 
 // Flags that this answer would leave out.
 Status check_views(const PredictOptions& o, bool many) {
-  for (const auto& [flag, on] : {std::pair("compare", o.compare), {"kernels", o.kernels}})
-    if (on && many) return field_error(flag, "has no effect over many GPUs", "leave it out; --json has every kernel");
+  if (o.compare && many)
+    return field_error("compare", "has no effect over many GPUs",
+                       "leave it out: several names of --gpu, --dtype or --engine give a row each");
   if (o.compare && o.kernels) return field_error("compare", "and --kernels exclude each other", "give one of them");
   return Ok{};
 }
@@ -92,7 +101,7 @@ Result<std::string> run_predict(const PredictOptions& options) {
     exported = *std::move(line);
   }
   if (options.json) return many ? parallel_json(*rows) : predict_json(*rows);
-  return many ? many_gpus_text(*rows, steps, exported) : one_gpu_text(options, *rows, steps);
+  return many ? many_gpus_text(options, *rows, steps, exported) : one_gpu_text(options, *rows, steps);
 }
 
 Result<std::string> run_memory(const MemoryOptions& options) {

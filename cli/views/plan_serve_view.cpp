@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cli/terminal/marked_text.h"
@@ -36,6 +37,12 @@ std::string objectives_text(const ServingPlan& p) {
   };
   add("TTFT", p.slo.ttft), add("TPOT", p.slo.tpot), add("E2EL", p.slo.e2el);
   return fmt::format("{} ({})", text, name_of(p.statistic));
+}
+
+// "1024 / 8192": sequences, and tokens of a step; of prompts before answers where pools are apart.
+std::string limits_text(const PlannedServing& d) {
+  const auto of = [](const ServingPool& p) { return fmt::format("{} / {}", p.max_sequences, p.step_tokens); };
+  return d.prefill ? of(*d.prefill) + "; " + of(d.pool) : of(d.pool);
 }
 
 // What the objective ranks by.
@@ -74,8 +81,9 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
     const ServingMetrics& m = *d.simulated;
     std::vector<std::string> cells = objective_cells(p, d);
     for (std::string& cell : std::vector<std::string>{
-             fmt::format("{} × {}", d.gpus, d.gpu), std::string(name_of(d.engine)), formats_text(d), spread_text(d),
-             fmt::format("{} / {}", d.pool.max_sequences, d.pool.step_tokens),
+             fmt::format("{} × {}", d.gpus, d.gpu), std::string(name_of(d.engine)),
+             formats_text(d) + (d.to_fill_in.empty() ? "" : " *"), spread_text(d),
+             limits_text(d),
              text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
              p.any_objective() ? percent(d.margin) : "–", d.chance ? percent(*d.chance) : "–",
              fmt::format("{:.0f}", d.tokens_per_gpu), fmt::format("{:.0f}", d.tokens_per_user),
@@ -84,7 +92,13 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
       cells.push_back(std::move(cell));
     table.add(cells);
   }
-  return table.shown();
+  std::string text = table.shown();
+  std::vector<std::string> told;
+  for (const std::size_t i : rows)
+    for (const std::string& blank : p.finalists[i].to_fill_in)
+      if (std::find(told.begin(), told.end(), blank) == told.end()) told.push_back(blank);
+  for (const std::string& blank : told) text += fmt::format("* its files ask for a name: {}\n", blank);
+  return text;
 }
 
 std::string margin_text(const ServingPlan& p, const PlannedServing& d) {
@@ -164,9 +178,7 @@ std::string none_text(const ServingPlan& p, std::optional<double> chance) {
                                             : "; the model does not fit any of the GPUs: " + p.does_not_fit);
   if (p.nearest) {
     const PlannedServing& d = *p.nearest;
-    if (d.limit != Limit::none)
-      text += fmt::format("; what fits the GPUs and the budget gives way to {}", name_of(d.limit));
-    else if (d.simulated)
+    if (d.limit != Limit::none || d.simulated)
       text += fmt::format("; nearest: {}: {}{}{}", what_text(d),
                           d.in_the_way.empty() ? "meets them" : "in the way is " + d.in_the_way,
                           d.chance ? fmt::format(", chance {}", percent(*d.chance)) : "", price_text(d));

@@ -124,6 +124,7 @@ struct PlannedServing {
   double concurrency = 0;                    // requests in flight, on average
   Seen seen = Seen::no;                      // what forecasts of its kernels rest on
   std::string in_the_way;                    // what it misses, and by how much; empty if it meets the SLO
+  std::vector<std::string> to_fill_in;       // what its files lack before they start: "a checkpoint of X in fp8"
   std::string release;                       // whose flags the commands use: "vLLM 0.14.0"
   std::vector<std::string> launch;           // shell commands that start it
   std::vector<LaunchFile> files;             // everything that starts it, configures it and checks the forecast

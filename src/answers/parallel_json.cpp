@@ -111,6 +111,7 @@ Json parallel_row_json(const Row<StepForecast>& row) {
                    {"fits", many.fits},
                    {"seen", name_of(f.seen)},
                    {"exchanges", exchanges},
+                   {"kernels", kernels_json(f)},
                    {"notes", f.notes}});
   if (many.timeline) json["timeline"] = timeline_json(*many.timeline);
   return json;

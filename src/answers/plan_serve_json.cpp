@@ -84,6 +84,8 @@ Json deployment_json(const ServingPlan& p, const PlannedServing& d) {
     json["steady_state"] = {
         {"ttft_ms", d.steady_ttft.base() * 1e3}, {"tpot_ms", d.steady_tpot.base() * 1e3}, {"cache", d.steady_cache}};
   if (d.simulated) json["simulated"] = simulated_json(p, d);
+  else if (!d.in_the_way.empty()) json["in_the_way"] = d.in_the_way;
+  json["to_fill_in"] = d.to_fill_in;
   json["seen"] = name_of(d.seen);
   json["release"] = d.release;
   return json;

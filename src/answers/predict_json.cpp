@@ -13,14 +13,6 @@ Json memory_json(const MemoryNeed& m) {
 
 namespace {
 
-Json memory_json(const StepMemory& memory) {
-  Json json = memory_json(memory.need);
-  json["usable"] = in_bytes(memory.usable);
-  json["fits"] = memory.fits();
-  json["cache_room_tokens"] = memory.cache_tokens;
-  return json;
-}
-
 Json kernel_json(const StepForecast& step, const StepKernel& k) {
   Json dims = Json::object();
   for (const auto& [name, value] : k.dims) dims[name] = value;
@@ -42,6 +34,24 @@ Json kernel_json(const StepForecast& step, const StepKernel& k) {
               {"unknown", k.unknown}};
 }
 
+}  // namespace
+
+Json kernels_json(const StepForecast& step) {
+  Json kernels = Json::array();
+  for (const StepKernel& kernel : step.kernels) kernels.push_back(kernel_json(step, kernel));
+  return kernels;
+}
+
+namespace {
+
+Json memory_json(const StepMemory& memory) {
+  Json json = memory_json(memory.need);
+  json["usable"] = in_bytes(memory.usable);
+  json["fits"] = memory.fits();
+  json["cache_room_tokens"] = memory.cache_tokens;
+  return json;
+}
+
 Json setting_json(const StepSetting& s) {
   Json requests = Json::array();
   for (const Requests& r : s.requests)
@@ -57,8 +67,6 @@ Json row_json(const Row<StepForecast>& row) {
     return json;
   }
   const StepForecast& s = *row.answer;
-  Json kernels = Json::array();
-  for (const StepKernel& kernel : s.kernels) kernels.push_back(kernel_json(s, kernel));
   json.update(Json{{"step_ms", in_milliseconds(s.time)},
                    {"interval_ms", {in_milliseconds(s.interval.low), in_milliseconds(s.interval.high)}},
                    {"ceiling_ms", in_milliseconds(s.ceiling)},
@@ -73,7 +81,7 @@ Json row_json(const Row<StepForecast>& row) {
                    {"host_bound", s.host_bound},
                    {"seen", name_of(s.seen)},
                    {"memory_bytes", memory_json(s.memory)},
-                   {"kernels", kernels}});
+                   {"kernels", kernels_json(s)}});
   json["notes"] = s.notes;
   return json;
 }

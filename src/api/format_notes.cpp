@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/fit_notes.h"
 #include "cluster/registry.h"
 #include "engine/path.h"
 #include "parallel/split.h"
@@ -23,9 +24,17 @@ Result<Seconds> step_time(const DeploymentOptions& options, const Workload& work
 }
 
 // What is left out of a model's cache is asked of its geometry.
+// Where the engine does not take the blocks that were asked for.
+std::string block_note(const DeploymentOptions& options) {
+  const CacheBlock block = block_of(options);
+  if (options.block_tokens == 0 || block.kernel.empty()) return {};
+  return fmt::format("{} takes blocks of {} tokens, not {}, for {}", name_of(options.engine.kind), block.tokens,
+                     options.block_tokens, block.kernel);
+}
+
 std::string prefix_note(const DeploymentOptions& options) {
   const KvGeometry geometry =
-      geometry_of(cache_need(options.model), options.engine.precision, block_tokens_of(options));
+      geometry_of(cache_need(options.model), options.engine.precision, block_of(options).tokens);
   if (!options.reuse || options.static_batches || reuses_prefixes(options.engine.kind, geometry)) return {};
   return "prefixes are not cached: " + std::string(name_of(options.engine.kind)) +
          " leaves it off for models with linear attention";
@@ -166,6 +175,8 @@ std::vector<std::string> deployment_notes(const DeploymentOptions& options, cons
     add(refused_blocks(rank_spec(options.model, options.spread->layout), own, options.engine.kind), notes);
   for (std::string& note : slower_format_notes(options, steps, method)) notes.push_back(std::move(note));
   add(prefix_note(options), notes);
+  add(block_note(options), notes);
+  add_fit_note(options, notes);
   return notes;
 }
 

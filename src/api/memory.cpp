@@ -4,6 +4,7 @@
 
 #include "api/answer_each.h"
 #include "api/declare.h"
+#include "api/fit_notes.h"
 #include "api/step_run.h"
 #include "api/step_values.h"
 #include "engine/largest.h"
@@ -19,6 +20,7 @@ Result<MemoryForecast> over_ranks(const AskedStep& asked, const ChosenMethod& qu
   if (!spread) return spread.error();
   MemoryForecast out;
   out.setting = asked.setting, out.stages = memory_of(*spread), out.notes = notes_on(asked);
+  add_fit_note(asked, out.stages, out.notes);
   // A training's batch is worked through in micro-batches: memory does not end it.
   if (asked.run.workload.mode == Mode::train) return out;
   const RankLayout& layout = asked.setting.layout;
@@ -52,6 +54,7 @@ Result<MemoryForecast> answer(const MemoryQuery& query, StepLookups& known) {
   out.setting = asked->setting, out.stages = {{run->memory, run->usable, run->cache_tokens}};
   out.largest_batch = largest->batch, out.longest_sequence = largest->length, out.ended_by_model = largest->by_model;
   out.notes = notes_on(*asked);
+  add_fit_note(*asked, out.stages, out.notes);
   return out;
 }
 

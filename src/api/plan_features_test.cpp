@@ -146,6 +146,8 @@ TEST(PlanFeatures, WhatIsPlannedIsWhatIsStarted) {
                 "--speculative-num-steps 2 --speculative-eagle-topk 1 --speculative-num-draft-tokens 3"));
   EXPECT_THAT(launch_of(planned([](PlanServeQuery& q) { q.engines = {"trtllm"}, q.fleet.offload_host = 32; })),
               HasSubstr("host_cache_size: 32000000000"));
+  EXPECT_THAT(launch_of(planned([](PlanServeQuery& q) { q.fleet.offload_host = 32; })),
+              HasSubstr("--kv-offloading-backend native --kv-offloading-size 29.8"));
   EXPECT_THAT(launch_of(planned([](PlanServeQuery& q) { q.requests.scheduling = SchedulingPolicy::priority; })),
               HasSubstr("--scheduling-policy priority"));
 }
@@ -170,7 +172,8 @@ TEST(PlanFeatures, WhatAPlanCannotTakeIsRefusedInALine) {
     EXPECT_EQ(plan.error().line().find('\n'), std::string::npos);
   };
   refused("draft-method", [](PlanServeQuery& q) { q.drafts.draft = 3; });
-  refused("engine", [](PlanServeQuery& q) { q.fleet.offload_host = 10; });  // vLLM, by name
+  refused("engine", [](PlanServeQuery& q) { q.fleet.offload_host = q.fleet.offload_disk = 10; });  // vLLM, by name
+  refused("prefix-tokens", [](PlanServeQuery& q) { q.load.prefixes = 4, q.load.prefix_tokens = 3000; });
   refused("engine", [](PlanServeQuery& q) { q.engines = {"trtllm"}, q.requests.adapters = 2; });
   refused("scheduling-policy",
           [](PlanServeQuery& q) { q.engines = {"sglang"}, q.requests.scheduling = SchedulingPolicy::priority; });
@@ -184,6 +187,27 @@ TEST(PlanFeatures, WhatAPlanCannotTakeIsRefusedInALine) {
   refused("cache-threshold", [](PlanServeQuery& q) { q.fleet.cache_threshold = 0.5; });
   refused("input", [](PlanServeQuery& q) { q.trace = "requests.csv"; });
   refused("model", [](PlanServeQuery& q) { q.requests.images = 1; });
+}
+
+TEST(PlanFeatures, NamesToFillInAreMarked) {
+  const auto eagle = [](PlanServeQuery& q) {
+    q.engines = {"sglang"}, q.drafts.draft = 2, q.drafts.method = DraftMethod::eagle;
+  };
+  EXPECT_THAT(best_of(planned(eagle)).to_fill_in, testing::ElementsAre(HasSubstr("EAGLE-3")));
+  EXPECT_TRUE(best_of(planned([](PlanServeQuery&) {})).to_fill_in.empty());
+}
+
+// Where every set-up is saturated, what comes nearest and why it is not enough.
+TEST(PlanFeatures, NearestOfASaturatedLotSaysWhatItTakes) {
+  PlanServeQuery q = small_plan();
+  q.load.rate = 100000, q.max_gpus = 1, q.slo = "ttft=5s,tpot=100us";
+  const auto plan = plan_serve(q);
+  ASSERT_TRUE(plan) << plan.error().line();
+  ASSERT_FALSE(plan->best);
+  ASSERT_TRUE(plan->nearest);
+  EXPECT_NE(plan->nearest->limit, Limit::none);
+  EXPECT_THAT(plan->nearest->in_the_way, HasSubstr(" requests/s are the most it takes"));
+  EXPECT_THAT(plan->nearest->in_the_way, HasSubstr("of requests that come alone TPOT "));
 }
 
 TEST(PlanFeatures, LayoutsThatDoNotSuitAreCounted) {

@@ -77,9 +77,11 @@ Result<ServingPlan> plan_serve(const PlanServeQuery& q, const Watch& progress) {
   if (!query) return query.error();
   const auto chosen = chosen_method(q.method, q.weights);
   if (!chosen) return chosen.error();
-  auto plan = plan_serving(*query, chosen->method, chosen->weights(), progress);
-  if (!plan) return std::move(plan).error();
   const PlanLaunches launches(q, *query);
+  ServeQuery asked = *query;
+  asked.complete = [&](const std::shared_ptr<const ServeSetup>& setup) { return launches.complete(setup); };
+  auto plan = plan_serving(asked, chosen->method, chosen->weights(), progress);
+  if (!plan) return std::move(plan).error();
   const auto row = [&](const PlannedDeployment& d) { return plan_row(*query, launches, d); };
   result.model = query->model.name, result.objective = query->objective;
   result.slo = query->slo, result.statistic = query->statistic, result.rate = query->workload.rate;

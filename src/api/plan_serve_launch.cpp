@@ -7,6 +7,8 @@
 #include "api/serving_deployment.h"
 #include "engine/path.h"
 #include "model/library.h"
+#include "serve/launch_blanks.h"
+#include "serve/plan_context.h"
 #include "serve/plan_run.h"
 #include "support/text.h"
 
@@ -39,13 +41,28 @@ PlanLaunches::PlanLaunches(const PlanServeQuery& asked, const ServeQuery& query)
 }
 
 std::string PlanLaunches::shorter_than_the_model(const PlannedDeployment& d) const {
-  Count most = launch(d.pool, ServerRole::whole).context_limit;
-  if (d.prefill)
-    if (const Count prompts = launch(*d.prefill, ServerRole::whole).context_limit; prompts > 0)
-      most = most > 0 ? std::min(most, prompts) : prompts;
+  const Count most = launch_options(d).front().context_limit;
   if (query_.context_limit > 0 || most == 0) return {};
-  return fmt::format("Requests are of up to {} tokens, where {} takes {}: a worker's cache holds no more", most,
-                     query_.model.name, query_.model.max_context);
+  return fmt::format(
+      "Servers take requests of up to {} tokens, somewhat more than the load's longest of {}: whether a worker's "
+      "cache holds one of {} takes the model, {}, is not sure",
+      most, longest_request(query_), query_.model.max_context, query_.model.name);
+}
+
+bool PlanLaunches::complete(const std::shared_ptr<const ServeSetup>& setup) const {
+  return launch_blanks({launch({setup, 1}, ServerRole::whole)}).empty();
+}
+
+std::vector<LaunchOptions> PlanLaunches::launch_options(const PlannedDeployment& d) const {
+  std::vector<LaunchOptions> pools;
+  if (d.prefill) pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
+  else pools = {launch(d.pool, ServerRole::whole)};
+  const bool wide = std::any_of(pools.begin(), pools.end(), [](const LaunchOptions& o) { return o.too_wide; });
+  Count longest = 0;
+  for (const LaunchOptions& o : pools)
+    if (o.context_limit > 0) longest = longest > 0 ? std::min(longest, o.context_limit) : o.context_limit;
+  for (LaunchOptions& o : pools) o.too_wide = wide, o.context_limit = longest;
+  return pools;
 }
 
 LaunchOptions PlanLaunches::launch(const PlannedPool& pool, ServerRole role) const {
@@ -59,6 +76,7 @@ LaunchOptions PlanLaunches::launch(const PlannedPool& pool, ServerRole role) con
   l.quantisation = model.quantization;
   l.too_wide = s.budget.weights * kWidened > s.budget.visible;
   l.gpu = offer.gpu.name, l.amd = offer.gpu.vendor == Vendor::amd;
+  l.chip = offer.gpu.compute_capability;
   // NVIDIA's own; whether they load on AMD's cards nobody says.
   if (const auto found = published_.find(l.dtype); found != published_.end() && !l.amd) l.checkpoint = found->second;
   l.layout = s.layout, l.copies = pool.copies;
@@ -66,10 +84,7 @@ LaunchOptions PlanLaunches::launch(const PlannedPool& pool, ServerRole role) con
   l.limits = s.pool.limits;
   l.memory_fraction = memory_fraction(s.engine, s.budget);
   l.block_tokens = s.pool.geometry.block_tokens;
-  // Engines refuse to start where one request of the model's longest context would not fit the cache.
-  const Count held = s.pool.blocks * s.pool.geometry.block_tokens;
-  l.context_limit = query_.context_limit;
-  if (l.context_limit == 0 && model.max_context > held) l.context_limit = held;
+  l.context_limit = context_limit_of(query_, s.pool.blocks * s.pool.geometry.block_tokens);
   const DeploymentOptions options = options_of(query_, s);
   l.features = features(s);
   // python/sglang/srt/server_args.py of late 2025 refuses Llama 4 without one of these.
@@ -99,11 +114,7 @@ LaunchFeatures PlanLaunches::features(const ServeSetup& s) const {
 
 DeploymentLaunch PlanLaunches::of(const PlannedDeployment& d, const PlannedServing& planned) const {
   DeploymentLaunch l;
-  if (d.prefill) l.pools = {launch(*d.prefill, ServerRole::prefill), launch(d.pool, ServerRole::decode)};
-  else l.pools = {launch(d.pool, ServerRole::whole)};
-  // One model for all of them.
-  const bool wide = std::any_of(l.pools.begin(), l.pools.end(), [](const LaunchOptions& o) { return o.too_wide; });
-  for (LaunchOptions& o : l.pools) o.too_wide = wide;
+  l.pools = launch_options(d);
   const WorkloadOptions w = plan_workload(query_, d, d.rate);
   l.bench = {w.input,    w.output,        d.rate, d.in_flight, w.requests,
              w.prefixes, w.prefix_tokens, w.seed, query_.slo,  w.burstiness};

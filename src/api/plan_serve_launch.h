@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,14 @@ class PlanLaunches {
 
   // `planned`: the deployment as its reader sees it, whose figures stand above every file.
   DeploymentLaunch of(const PlannedDeployment& d, const PlannedServing& planned) const;
-  // What servers refuse though the model takes it: their cache would not hold it. Empty where there is nothing.
+  // What servers refuse though the model takes it: their cache might not hold it. Empty where there is nothing.
   std::string shorter_than_the_model(const PlannedDeployment& d) const;
+  // Whether its files need no name that nobody knows.
+  bool complete(const std::shared_ptr<const ServeSetup>& setup) const;
 
  private:
+  // Of one model and one longest request for all pools.
+  std::vector<LaunchOptions> launch_options(const PlannedDeployment& d) const;
   LaunchOptions launch(const PlannedPool& pool, ServerRole role) const;
   LaunchFeatures features(const ServeSetup& s) const;
   std::vector<std::string> headline(const PlannedDeployment& d, const PlannedServing& planned) const;

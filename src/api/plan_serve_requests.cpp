@@ -44,8 +44,8 @@ std::string why_not(EngineKind engine, const PlanServeQuery& q) {
   if (q.requests.adapters > 0 && trtllm) return "adapters are planned as vLLM and SGLang serve them";
   if (q.fleet.decode_cp > 1 && !vllm) return "shared keys are planned as vLLM has them (decode-context-parallel-size)";
   if (q.fleet.redundant_experts > 0 && trtllm) return "copies of experts are planned as vLLM and SGLang place them";
-  if (offloads(q) && vllm) return "tiers are planned as TensorRT-LLM and SGLang have them (offload-host)";
-  if (q.fleet.offload_disk > 0 && trtllm) return "a disk below the host's memory is planned as SGLang has it";
+  if (q.fleet.offload_disk > 0 && engine != EngineKind::sglang)
+    return "a disk below the host's memory is planned as SGLang has it";
   if (drafts(q) && q.drafts.method == DraftMethod::model && vllm)
     return "a model that drafts is planned as SGLang and TensorRT-LLM run it (draft-method)";
   return "";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/serving_text.h"
+#include "serve/launch_blanks.h"
 
 namespace tilecast {
 namespace {
@@ -29,10 +30,8 @@ std::string beyond(double ratio) {
   return ratio < kTimes ? fmt::format("{:.0f} % over", 100 * (ratio - 1)) : fmt::format("{:.3g} times", ratio);
 }
 
-// "TPOT 36.2 ms of 30 ms (21 % over)", by the worst first.
-std::string in_the_way(const ServeQuery& query, const PlannedDeployment& d) {
-  if (d.meets) return "";
-  if (!d.simulated || d.simulated->completed == 0) return std::string(name_of(d.steady.limit));
+// What these figures miss: "TPOT 36.2 ms of 30 ms (21 % over)", by the worst first.
+std::string missed_by(const ServeQuery& query, const ServingMetrics& m) {
   std::vector<std::pair<double, std::string>> missed;
   const auto add = [&](const char* name, const std::optional<Seconds>& slo, const Summary& of) {
     if (!slo) return;
@@ -41,12 +40,12 @@ std::string in_the_way(const ServeQuery& query, const PlannedDeployment& d) {
       missed.emplace_back(-(value / *slo), fmt::format("{} {:.4g} ms of {:g} ms ({})", name, in_milliseconds(value),
                                                        in_milliseconds(*slo), beyond(value / *slo)));
   };
-  add("TTFT", query.slo.ttft, d.simulated->ttft);
-  add("TPOT", query.slo.tpot, d.simulated->tpot);
-  add("E2EL", query.slo.e2el, d.simulated->e2el);
-  for (std::size_t i = 0; i < std::min(query.classes.size(), d.simulated->classes.size()); ++i) {
+  add("TTFT", query.slo.ttft, m.ttft);
+  add("TPOT", query.slo.tpot, m.tpot);
+  add("E2EL", query.slo.e2el, m.e2el);
+  for (std::size_t i = 0; i < std::min(query.classes.size(), m.classes.size()); ++i) {
     const Slo& slo = query.classes[i].slo;
-    const ClassMetrics& c = d.simulated->classes[i];
+    const ClassMetrics& c = m.classes[i];
     add(("TTFT of " + c.name).c_str(), slo.ttft, c.ttft);
     add(("TPOT of " + c.name).c_str(), slo.tpot, c.tpot);
     add(("E2EL of " + c.name).c_str(), slo.e2el, c.e2el);
@@ -54,12 +53,21 @@ std::string in_the_way(const ServeQuery& query, const PlannedDeployment& d) {
   std::sort(missed.begin(), missed.end());
   std::string text;
   for (const auto& [ratio, words] : missed) text += (text.empty() ? "" : ", ") + words;
-  if (d.simulated->cancelled > 0)
-    text +=
-        (text.empty() ? "" : ", ") + fmt::format("{} of {} requests given up by their clients", d.simulated->cancelled,
-                                                 d.simulated->cancelled + d.simulated->completed);
-  if (d.simulated->refused > 0) text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
+  if (m.cancelled > 0)
+    text += (text.empty() ? "" : ", ") +
+            fmt::format("{} of {} requests given up by their clients", m.cancelled, m.cancelled + m.completed);
+  if (m.refused > 0) text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
   return text;
+}
+
+std::string in_the_way(const ServeQuery& query, const PlannedDeployment& d) {
+  if (d.meets) return "";
+  if (d.simulated && d.simulated->completed > 0) return missed_by(query, *d.simulated);
+  std::string text(name_of(d.steady.limit));
+  if (!d.alone) return text;
+  text += fmt::format(": {:.3g} requests/s are the most it takes", query.requests_at(d.takes));
+  const std::string even = missed_by(query, *d.alone);
+  return text + (even.empty() ? "" : "; of requests that come alone " + even);
 }
 
 ServingPool pool_row(const PlannedPool& p) {
@@ -99,6 +107,7 @@ PlannedServing plan_row(const ServeQuery& query, const PlanLaunches& launches, c
   planned.in_the_way = in_the_way(query, d);
   planned.release = release_of(s.engine);
   const DeploymentLaunch launch = launches.of(d, planned);
+  for (const LaunchBlank& blank : launch_blanks(launch.pools)) planned.to_fill_in.push_back(blank.what);
   planned.launch = launch_lines(launch), planned.files = launch_files(launch);
   return planned;
 }

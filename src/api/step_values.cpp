@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "api/fit_notes.h"
 #include "engine/step_energy.h"
 #include "engine/step_parts.h"
 #include "parallel/plan.h"
@@ -81,6 +82,7 @@ StepForecast step_of(const AskedStep& asked, const PreparedRun& prepared, const 
   out.joules = joules_of_step(prepared.program, f.step, *asked.gpu);
   out.memory = {f.memory, f.usable, f.cache_tokens};
   out.notes = notes_on(asked);
+  add_fit_note(asked, {out.memory}, out.notes);
   return out;
 }
 
@@ -97,6 +99,7 @@ StepForecast step_of(const AskedStep& asked, ParallelForecast f) {
     if (stage.memory.need.total() > out.memory.need.total() || &stage == &out.many->stages.front())
       out.memory = stage.memory;
   out.notes = notes_on(asked);
+  add_fit_note(asked, memory_of(f), out.notes);
   out.detail = std::make_shared<const StepDetail>(StepDetail{asked.over_ranks(), std::move(f), *asked.cluster});
   return out;
 }

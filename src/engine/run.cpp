@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/any_routing.h"
+#include "engine/cache_block.h"
 #include "engine/largest.h"
 #include "engine/narrow.h"
 #include "engine/path.h"
@@ -198,7 +199,7 @@ Result<RunMemory> memory_of(const Run& run, const PreparedRun& prepared, const G
   const auto budget = budget_of(run, gpu);
   if (!budget) return budget.error();
   const BudgetedNeed both = beside_budget(step, *budget);
-  const Count block = default_block_tokens(run.engine.kind);
+  const Count block = cache_block(run.engine.kind, gpu, std::get<ModelSpec>(run.model)).tokens;
   return RunMemory{both.need, both.usable,
                    prepared.cache ? tokens_in(budget->cache, *prepared.cache, run.engine.precision, block) : 0};
 }

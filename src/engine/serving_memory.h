@@ -24,6 +24,8 @@ struct ServingLimits {
 };
 // The engine's defaults.
 ServingLimits default_limits(EngineKind engine, const Gpu& gpu);
+// Tokens of a step that plans try beside the default: smaller steps spare answers, and leave more of a card's memory.
+inline constexpr Count kSmallStep = 2048;
 // The largest batch that SGLang captures a graph for (cuda_graph_max_bs) on a server of so many tensor parallel ranks.
 Count sglang_graph_batch(const Gpu& gpu, Count ranks);
 // Tokens of the step that an engine profiles its memory with.

@@ -29,7 +29,7 @@ HeadDims dims_of_heads(const Shape& shape) {
 
 bool before_ampere(const Gpu& gpu) { return gpu.vendor == Vendor::nvidia && gpu.architecture < Architecture::ampere; }
 bool at_most_16_bits(const Format& format) { return format.activation_bits <= 16; }
-bool hopper(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::wgmma; }
+bool has_wgmma(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::wgmma; }
 bool data_centre_blackwell(const Gpu& gpu) { return gpu.tensor_generation() == TensorGeneration::tcgen05; }
 
 // check_prefer_cudnn_attention of sdp_utils.cpp. Release 2.5.0 put cuDNN first on compute capability 9 and later, 2.5.1
@@ -38,7 +38,7 @@ bool data_centre_blackwell(const Gpu& gpu) { return gpu.tensor_generation() == T
 // on (171627 and what was said of huggingface/transformers 48163). All 105 default calls of
 // data/measurements/h200_attention_kernels.csv.gz, which are 2.11's, ran cuDNN.
 bool prefers_cudnn(const Gpu& gpu, PyTorchVersion r) {
-  if (!hopper(gpu) && !data_centre_blackwell(gpu)) return false;
+  if (!has_wgmma(gpu) && !data_centre_blackwell(gpu)) return false;
   if (r.major == 2 && r.minor == 5) return r.patch == 0;
   if (r.major == 2 && r.minor == 9) return gpu.compute_capability.ends_with(".0");
   return r >= PyTorchVersion{2, 11, 0};
@@ -50,7 +50,7 @@ bool cudnn_takes(const HeadDims& heads, const Gpu& gpu, PyTorchVersion release) 
   if (heads.qk % 8 != 0 || heads.v % 8 != 0) return false;
   if (heads.larger() <= 128) return true;
   if (release < PyTorchVersion{2, 9, 0}) return false;
-  return hopper(gpu) ? heads.larger() <= 256 : heads.qk == 192 && heads.v == 128;
+  return has_wgmma(gpu) ? heads.larger() <= 256 : heads.qk == 192 && heads.v == 128;
 }
 
 // can_use_flash_attention, can_use_mem_efficient_attention: FlashAttention 2 is written for Ampere and later, 16 bits,
@@ -120,7 +120,7 @@ Status check_attention(AttentionForm form, const Gpu& gpu, const Format& format)
       if (before_ampere(gpu)) return refused(gpu, "FlashAttention 2", "Ampere or later", "fused or xformers");
       return narrow("FlashAttention 2");
     case AttentionForm::flash3:
-      if (!hopper(gpu)) return refused(gpu, "FlashAttention 3", "Hopper", "fused or flash2");
+      if (!has_wgmma(gpu)) return refused(gpu, "FlashAttention 3", "Hopper", "fused or flash2");
       return narrow("FlashAttention 3");
     case AttentionForm::flash4:
       if (!data_centre_blackwell(gpu))

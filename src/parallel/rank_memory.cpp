@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "constants/engine.h"
+#include "engine/cache_block.h"
 #include "engine/run.h"
 #include "parallel/split.h"
 #include "parallel/stages.h"
@@ -56,7 +57,7 @@ Status budget_stages(const ModelSpec& spec, const RankLayout& layout, const Engi
     const double share = layers > 0 ? static_cast<double>(stage.layers) / static_cast<double>(layers) : 1;
     if (share > 0)
       stage.cache_tokens = tokens_in(budget.cache * (1 / share), cache_need(of_rank), engine.precision,
-                                     default_block_tokens(engine.kind));
+                                     cache_block(engine.kind, gpu, spec).tokens);
   }
   return Ok{};
 }

@@ -7,6 +7,7 @@
 
 #include "constants/serve.h"
 #include "parallel/rank_memory.h"
+#include "parallel/smaller_steps.h"
 #include "parallel/split.h"
 
 namespace tilecast {
@@ -47,9 +48,9 @@ bool reuses_prefixes(EngineKind engine, const KvGeometry& geometry) {
   return geometry.state == 0 || engine == EngineKind::sglang;
 }
 
-Count block_tokens_of(const DeploymentOptions& o) {
-  if (o.block_tokens > 0) return o.block_tokens;
-  return default_block_tokens(o.engine.kind);
+CacheBlock block_of(const DeploymentOptions& o) {
+  const bool shared_keys = o.spread && o.spread->variants.decode_cp > 1;
+  return cache_block(o.engine.kind, o.spread ? o.spread->cluster.gpu : o.gpu, o.model, o.block_tokens, shared_keys);
 }
 
 SchedulerLimits limits_of(const DeploymentOptions& o) {
@@ -128,7 +129,7 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   if (!need) return need.error();
   rank.profile = *need;
   const double layers = o.spread ? largest_stage(o.model, o.spread->layout) / o.spread->variants.decode_cp : 1;
-  rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_tokens_of(o), layers);
+  rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_of(o).tokens, layers);
   rank.launches = operators_of(model, o.engine.kind);
   rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights, o.experts_kernel, known)
                          : price_on(o.model, o.engine, o.gpu, method, weights, o.experts_kernel, known);
@@ -190,6 +191,19 @@ void set_spread(PoolOptions& pool, const DeploymentOptions& o) {
 
 }  // namespace
 
+namespace {
+
+Error does_not_fit(const DeploymentOptions& o, const CacheBudget& budget) {
+  // TensorRT-LLM's share is of what the weights leave: nothing, where they alone are too large.
+  const Bytes usable = budget.usable > bytes(0) ? budget.usable : budget.visible;
+  return Error{o.model.name, "",
+               fmt::format("does not fit {}: {:.1f} GiB of weights, {:.1f} GiB usable", o.gpu.name,
+                           in_gibibytes(budget.weights), in_gibibytes(usable)),
+               "a larger GPU, more of them, or fewer bits"};
+}
+
+}  // namespace
+
 Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::shared_ptr<StepTable> steps) {
   if (auto fine = check(o); !fine) return fine.error();
   Deployment d;
@@ -202,14 +216,7 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   pool.launches = rank.launches;
   if (rank.pricer.metered) pool.idle = rank.pricer.law.idle;
   d.budget = cache_budget(o, pool.limits, rank);
-  if (d.budget.blocks < 1) {
-    // TensorRT-LLM's share is of what the weights leave: nothing, where they alone are too large.
-    const Bytes usable = d.budget.usable > bytes(0) ? d.budget.usable : d.budget.visible;
-    return Error{o.model.name, "",
-                 fmt::format("does not fit {}: {:.1f} GiB of weights, {:.1f} GiB usable", o.gpu.name,
-                             in_gibibytes(d.budget.weights), in_gibibytes(usable)),
-                 "a larger GPU, more of them, or fewer bits"};
-  }
+  if (d.budget.blocks < 1) return does_not_fit(o, d.budget);
   pool.blocks = d.budget.blocks;
   Count captured = o.most_captured;
   if (captured == 0 && o.engine.kind == EngineKind::sglang)
@@ -237,6 +244,16 @@ Result<Deployment> deploy(const DeploymentOptions& o, Method method, const Model
   if (auto fine = check(o); !fine) return fine.error();
   auto rank = whole_model(o, method, weights);
   if (!rank) return std::move(rank).error();
+  const SchedulerLimits limits = limits_of(o);
+  if (const CacheBudget budget = cache_budget(o, limits, *rank); budget.blocks < 1) {
+    Error error = does_not_fit(o, budget);
+    const ModelSpec model = with_copies(o.model, o.spread ? o.spread->variants.redundant : 0);
+    const auto smaller = steps_that_fit({model, o.spread ? o.spread->layout : RankLayout{}, o.engine,
+                                         o.spread ? o.spread->cluster.gpu : o.gpu, serving_limits(limits, o.spread),
+                                         o.memory_fraction});
+    if (smaller && !smaller->empty()) error.remedy = fmt::format("{}, with which it does, or {}", *smaller, error.remedy);
+    return error;
+  }
   return deploy(o, *std::move(rank));
 }
 

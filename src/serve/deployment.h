@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/cache_block.h"
 #include "serve/rank_cost.h"
 #include "serve/simulator.h"
 
@@ -76,7 +77,7 @@ KvGeometry geometry_of(const CacheNeed& need, const Precision& precision, Count 
 // (MambaRadixCache). vLLM has it off for such models since 0.10.2 (pull request 23716; on again from August 2026,
 // 50991, in blocks of hundreds of tokens); TensorRT-LLM's reuse is of keys and values.
 bool reuses_prefixes(EngineKind engine, const KvGeometry& geometry);
-Count block_tokens_of(const DeploymentOptions& options);
+CacheBlock block_of(const DeploymentOptions& options);
 SchedulerLimits limits_of(const DeploymentOptions& options);
 CacheBudget cache_budget(const DeploymentOptions& options, const SchedulerLimits& limits, const RankProfile& rank);
 

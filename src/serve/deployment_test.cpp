@@ -169,7 +169,7 @@ TEST(ServeDeployment, RanksDivideKeysAndWeights) {
     o.engine.precision = *precision_from("fp8_block");
     return deployed(o).pool.geometry.block_bytes().base();
   };
-  EXPECT_DOUBLE_EQ(latent(8), 16.0 * 61 * (512 + 64) * 2);
+  EXPECT_DOUBLE_EQ(latent(8), 64.0 * 61 * (512 + 64) * 2);
 }
 
 TEST(ServeDeployment, StagesDivideLayers) {

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "serve/launch_blanks.h"
+
 namespace tilecast {
 namespace {
 
@@ -83,9 +85,6 @@ std::string config_of_paths(const LaunchOptions& o) {
   return text;
 }
 
-// A head that somebody trained for the model; no table says whose.
-constexpr std::string_view kNameAnEagleHead = "NAME-AN-EAGLE3-HEAD-OF-THE-MODEL";
-
 void add_vllm_features(Flags& f, const LaunchFeatures& l) {
   if (l.draft > 0) {
     const std::string number = fmt::format("\"num_speculative_tokens\":{}", l.draft);
@@ -102,6 +101,15 @@ void add_vllm_features(Flags& f, const LaunchFeatures& l) {
         .add("--eplb-config", fmt::format("{{\"num_redundant_experts\":{}}}", l.variants.redundant));
   f.add_if(l.variants.decode_cp > 1, "--decode-context-parallel-size", l.variants.decode_cp);
   f.add_if(l.by_priority, "--scheduling-policy", "priority");
+}
+
+// vllm/config/cache.py: the size is that of all ranks of an engine together; ranks with requests of their own are
+// engines each.
+void add_vllm_offload(Flags& f, const LaunchOptions& o) {
+  if (!(o.features.offload_host > bytes(0))) return;
+  const int ranks = o.layout.tp * o.layout.pp;
+  f.add("--kv-offloading-backend", "native")
+      .add("--kv-offloading-size", fmt::format("{:.4g}", in_gibibytes(o.features.offload_host) * ranks));
 }
 
 // A chain of drafts, as simulated: no tree.
@@ -174,6 +182,7 @@ LaunchCommand vllm_command(const LaunchOptions& o, const ServerPlace& p, int ran
   f.add_if(quantises(o), "--quantization", "fp8").add_if(o.kv_dtype == "fp8", "--kv-cache-dtype", "fp8");
   f.add_if(o.context_limit > 0, "--max-model-len", o.context_limit);
   add_vllm_features(f, o.features);
+  add_vllm_offload(f, o);
   if (o.role != ServerRole::whole) {
     f.add("--kv-transfer-config", fmt::format("{{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{}\"}}",
                                               o.role == ServerRole::prefill ? "kv_producer" : "kv_consumer"));
@@ -219,8 +228,16 @@ LaunchCommand trtllm_command(const LaunchOptions& o, const ServerPlace& p, int r
   if (p.nodes > 1) {
     std::string hosts;
     for (int i = 0; i < p.nodes; ++i) hosts += fmt::format("{}{{node:{}}}:{}", i > 0 ? "," : "", p.node + i, p.gpus);
-    words = {"mpirun",       "-H",           hosts, "-n", fmt::format("{}", l.ranks()), "trtllm-llmapi-launch",
-             "trtllm-serve", served_model(o)};
+    // Images start it as root, which mpirun refuses by itself.
+    words = {"mpirun",
+             "--allow-run-as-root",
+             "-H",
+             hosts,
+             "-n",
+             fmt::format("{}", l.ranks()),
+             "trtllm-llmapi-launch",
+             "trtllm-serve",
+             served_model(o)};
   }
   Flags f(std::move(words));
   f.add("--host", "0.0.0.0").add("--port", p.port).add("--backend", "pytorch");
@@ -343,6 +360,8 @@ std::string_view name_of(ServerRole role) {
   return role == ServerRole::prefill ? "prefill" : role == ServerRole::decode ? "decode" : "server";
 }
 
+bool lacks_checkpoint(const LaunchOptions& o) { return needs_checkpoint(o) && o.checkpoint.empty(); }
+
 std::string served_model(const LaunchOptions& o) {
   if (!needs_checkpoint(o)) return o.model;
   if (!o.checkpoint.empty()) return o.checkpoint;
@@ -358,8 +377,27 @@ std::string_view release_of(EngineKind engine) {
                                         : "vLLM 0.14.0";
 }
 
+namespace {
+
+// vLLM has images for ROCm since 0.14.0 (vllm/vllm-openai-rocm; its docs/getting_started/installation/gpu.rocm.inc.md
+// names the chips they are built for), SGLang those of MI300 and MI350 (docs/platforms/amd_gpu.md; the tags that
+// InferenceX's runs of its releases before and after name).
+std::string rocm_image(const LaunchOptions& o) {
+  const auto one_of = [&](std::initializer_list<std::string_view> chips) {
+    return std::find(chips.begin(), chips.end(), o.chip) != chips.end();
+  };
+  if (o.engine == EngineKind::vllm &&
+      one_of({"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1200", "gfx1201"}))
+    return "vllm/vllm-openai-rocm:v0.14.0";
+  if (o.engine == EngineKind::sglang && one_of({"gfx942"})) return "lmsysorg/sglang:v0.5.6.post1-rocm700-mi30x";
+  if (o.engine == EngineKind::sglang && one_of({"gfx950"})) return "lmsysorg/sglang:v0.5.6.post1-rocm700-mi35x";
+  return std::string(kNameAnImage);
+}
+
+}  // namespace
+
 std::string image_of(const LaunchOptions& o) {
-  if (o.amd) return "NAME-A-ROCM-IMAGE-OF-THE-RELEASE";
+  if (o.amd) return rocm_image(o);
   return o.engine == EngineKind::sglang   ? "lmsysorg/sglang:v0.5.6.post1"
          : o.engine == EngineKind::trtllm ? "nvcr.io/nvidia/tensorrt-llm/release:1.2.0"
                                           : "vllm/vllm-openai:v0.14.0";
@@ -389,6 +427,10 @@ std::vector<std::string> launch_notes(const LaunchOptions& o) {
   if (l.router == Router::prefix_aware && o.engine != EngineKind::sglang && o.copies > 1)
     notes.emplace_back("its router is SGLang's (pip install sglang-router)");
   if (l.offload_disk > bytes(0)) notes.emplace_back("SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR names the disk's folder");
+  if (l.offload_host > bytes(0) && o.engine == EngineKind::vllm)
+    notes.emplace_back(
+        "vLLM's host memory also holds copies of what is on the GPUs, so that less is found again than forecast where "
+        "it is not much larger than their cache");
   if (o.amd) notes.emplace_back("AMD's cards need a build of the release for ROCm");
   return notes;
 }

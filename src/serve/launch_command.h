@@ -53,6 +53,7 @@ struct LaunchOptions {
   int gpus_per_node = 8;
   std::string gpu;   // its name, for people
   bool amd = false;  // else NVIDIA's
+  std::string chip;  // AMD's: "gfx942"
   SchedulerLimits limits;
   double memory_fraction = 0.9;
   Count block_tokens = 16;
@@ -128,6 +129,7 @@ std::string engine_config_name(const LaunchOptions& options);
 // What a server is told to load: the model, or where the engine does not quantise it, or has no room to, a checkpoint
 // in the format; a name to fill in where none is known.
 std::string served_model(const LaunchOptions& options);
+bool lacks_checkpoint(const LaunchOptions& options);  // ... such a name
 
 // Release whose flags and defaults are meant: "vLLM 0.14.0", and its container.
 std::string_view release_of(EngineKind engine);

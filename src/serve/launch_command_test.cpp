@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "serve/launch_blanks.h"
 #include "serve/launch_files.h"
 #include "serve/launch_words.h"
 
@@ -187,7 +188,7 @@ TEST(ServeLaunch, ServersOverSeveralHosts) {
   EXPECT_THAT(all_of(o), HasSubstr("--dist-init-addr \"${hosts[0]}:15000\" --nnodes 2 --node-rank 1"));
   o.engine = EngineKind::trtllm;
   EXPECT_THAT(all_of(o),
-              HasSubstr("mpirun -H \"${hosts[0]}:8,${hosts[1]}:8\" -n 16 trtllm-llmapi-launch trtllm-serve"));
+              HasSubstr("mpirun --allow-run-as-root -H \"${hosts[0]}:8,${hosts[1]}:8\" -n 16 trtllm-llmapi-launch trtllm-serve"));
 }
 
 // Of two servers over two nodes each: an MPI world a server, whose first pod is what the router asks.
@@ -206,6 +207,96 @@ TEST(ServeLaunch, TensorRtLlmOverSeveralNodesIsAnMpiJob) {
   o.copies = 1;
   EXPECT_THAT(file_of(launch_of({o}), "kubernetes.yaml"),
               HasSubstr("name: tilecast\nspec:\n  selector:\n    app: tilecast-server-0-head\n"));
+}
+
+// The pods of a server's other nodes have no API: whoever sends requests must not reach them.
+TEST(ServeLaunch, TheServiceOfAServerOverSeveralNodesIsItsFirstPod) {
+  for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang}) {
+    LaunchOptions o = options_of(engine, 8, 1);
+    o.layout.pp = 2;
+    const std::string text = file_of(launch_of({o}), "kubernetes.yaml");
+    EXPECT_THAT(text, HasSubstr("  name: tilecast\nspec:\n  selector:\n"
+                                "    statefulset.kubernetes.io/pod-name: tilecast-server-0\n"));
+    // Not ready before its server is; the others are from the start.
+    EXPECT_THAT(text, HasSubstr("readinessProbe:\n            exec:\n"));
+    EXPECT_THAT(text, HasSubstr("[ \"$(( ${HOSTNAME##*-} % 2 ))\" -ne 0 ] || exec python3 -c '"));
+    EXPECT_THAT(text, HasSubstr("http://127.0.0.1:8100/health"));
+    o.copies = 2;  // behind a router, which knows the first pod of each
+    const std::string two = file_of(launch_of({o}), "kubernetes.yaml");
+    EXPECT_THAT(two, HasSubstr("  name: tilecast\nspec:\n  selector:\n    app: tilecast-router\n"));
+    EXPECT_THAT(two, HasSubstr("tilecast-server-0.tilecast-server"));
+    EXPECT_THAT(two, HasSubstr("tilecast-server-2.tilecast-server"));
+    EXPECT_THAT(two, Not(HasSubstr("tilecast-server-1.tilecast-server")));
+    o.layout.pp = 1, o.copies = 1;
+    const std::string one = file_of(launch_of({o}), "kubernetes.yaml");
+    EXPECT_THAT(one, HasSubstr("  name: tilecast\nspec:\n  selector:\n    app: tilecast-server\n"));
+    EXPECT_THAT(one, HasSubstr("readinessProbe:\n            httpGet:\n"));
+  }
+}
+
+// Containers do not answer mpirun's ssh: no file rather than one that cannot start, and the reason where people look.
+TEST(ServeLaunch, NoComposeFileForAnMpiWorldOverHosts) {
+  LaunchOptions o = options_of(EngineKind::trtllm, 8, 1);
+  o.layout.pp = 2;
+  EXPECT_EQ(file_of(launch_of({o}), "compose.yaml"), "");
+  EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), HasSubstr("# No compose.yaml: mpirun starts "));
+  EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), HasSubstr("mpirun --allow-run-as-root -H "));
+  o.layout.pp = 1;
+  EXPECT_THAT(file_of(launch_of({o}), "compose.yaml"), HasSubstr("services:\n"));
+  EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), Not(HasSubstr("No compose.yaml")));
+}
+
+TEST(ServeLaunch, NamesToFillInStopWhatNeedsThem) {
+  LaunchOptions o = options_of(EngineKind::trtllm, 1, 1);
+  EXPECT_TRUE(launch_blanks({o}).empty());
+  EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), Not(HasSubstr("fill in")));
+  o.dtype = "fp8";
+  const std::vector<LaunchBlank> blanks = launch_blanks({o, o});
+  ASSERT_EQ(blanks.size(), 1U);
+  EXPECT_EQ(blanks.front().what, "a checkpoint of org/model in fp8");
+  for (const char* script : {"launch.sh", "bench.sh"})
+    EXPECT_THAT(file_of(launch_of({o}), script),
+                HasSubstr("blank=NAME-A-CHECKPOINT-IN-FP8-OF-model\nif [ \"${blank#NAME-A}\" != \"$blank\" ]; then\n"));
+  for (const char* manifest : {"compose.yaml", "kubernetes.yaml"})
+    EXPECT_THAT(file_of(launch_of({o}), manifest), HasSubstr("# First fill in a checkpoint of org/model in fp8 in "));
+  // A draft's head is the server's alone.
+  LaunchOptions drafts = options_of(EngineKind::sglang, 1, 1);
+  drafts.features.draft = 2, drafts.features.drafting = Drafting::eagle;
+  EXPECT_THAT(file_of(launch_of({drafts}), "launch.sh"), HasSubstr("blank=NAME-AN-EAGLE3-HEAD"));
+  EXPECT_THAT(file_of(launch_of({drafts}), "bench.sh"), Not(HasSubstr("blank=")));
+}
+
+TEST(ServeLaunch, ImagesForRocm) {
+  LaunchOptions o = options_of(EngineKind::vllm, 1, 1);
+  o.amd = true, o.chip = "gfx942";
+  EXPECT_EQ(image_of(o), "vllm/vllm-openai-rocm:v0.14.0");
+  EXPECT_TRUE(launch_blanks({o}).empty());
+  o.engine = EngineKind::sglang;
+  EXPECT_EQ(image_of(o), "lmsysorg/sglang:v0.5.6.post1-rocm700-mi30x");
+  o.chip = "gfx950";
+  EXPECT_EQ(image_of(o), "lmsysorg/sglang:v0.5.6.post1-rocm700-mi35x");
+  // Of older cards nobody says so: a name to fill in where containers start, and nowhere else.
+  o.chip = "gfx90a";
+  ASSERT_EQ(launch_blanks({o}).size(), 1U);
+  EXPECT_THAT(file_of(launch_of({o}), "compose.yaml"), HasSubstr("# First fill in an image of SGLang"));
+  EXPECT_THAT(file_of(launch_of({o}), "launch.sh"), Not(HasSubstr("blank=")));
+}
+
+TEST(ServeLaunch, PoolsApartSayWhatTheyNeed) {
+  const std::string vllm = file_of(apart(EngineKind::vllm, 1, 1), "launch.sh");
+  EXPECT_THAT(vllm, HasSubstr("# Keys and values go by NIXL: pip install nixl"));
+  EXPECT_THAT(vllm, HasSubstr("# The router is the example proxy of vLLM's tests"));
+  EXPECT_THAT(file_of(apart(EngineKind::sglang, 1, 1), "launch.sh"), HasSubstr("pip install sglang-router"));
+  EXPECT_THAT(file_of(launch_of({options_of(EngineKind::vllm, 1, 2)}), "launch.sh"), Not(HasSubstr("nixl")));
+}
+
+// vLLM's size is that of all ranks of an engine, in GiB.
+TEST(ServeLaunch, VllmsHostMemory) {
+  LaunchOptions o = options_of(EngineKind::vllm, 4, 1);
+  o.layout.pp = 2, o.features.offload_host = gibibytes(10);
+  EXPECT_THAT(all_of(o), HasSubstr("--kv-offloading-backend native --kv-offloading-size 80 "));
+  o.features.offload_host = bytes(0);
+  EXPECT_THAT(all_of(o), Not(HasSubstr("kv-offloading")));
 }
 
 // A router reads no checkpoint, so no token; nginx keeps its files where anyone may write; pods find their node's

@@ -1,6 +1,7 @@
 // A planned deployment for docker compose and for Kubernetes.
 #include <fmt/format.h>
 
+#include "serve/launch_blanks.h"
 #include "serve/launch_files.h"
 #include "serve/launch_words.h"
 
@@ -146,16 +147,32 @@ constexpr std::string_view kPodEnvironment = R"(          env:
                   optional: true
 )";
 
-std::string service(const std::string& name, const std::string& app, int port, int target, bool headless) {
+// `selector`: the label of its pods, "app: tilecast-router".
+std::string service(const std::string& name, const std::string& selector, int port, int target, bool headless) {
   return fmt::format(
-      "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: {}\nspec:\n{}  selector:\n    app: {}\n  ports:\n"
+      "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: {}\nspec:\n{}  selector:\n    {}\n  ports:\n"
       "    - name: http\n      port: {}\n      targetPort: {}\n",
-      name, headless ? "  clusterIP: None\n  publishNotReadyAddresses: true\n" : "", app, port, target);
+      name, headless ? "  clusterIP: None\n  publishNotReadyAddresses: true\n" : "", selector, port, target);
+}
+
+// Of a server over several nodes the first alone answers: the others have no API, or a stand-in for one. All pods of a
+// set have one template, so that theirs finds out which pod it is in.
+std::string readiness_probe(const ServerPlace& p) {
+  const std::string head =
+      p.nodes == 1
+          ? fmt::format("            httpGet:\n              path: /health\n              port: {}\n", p.port)
+          : fmt::format("            exec:\n              command:\n                - bash\n                - -c\n"
+                        "                - |\n"
+                        "                  [ \"$(( ${{HOSTNAME##*-}} % {} ))\" -ne 0 ] || exec python3 -c '"
+                        "import urllib.request as u; u.urlopen(\"http://127.0.0.1:{}/health\", timeout=8)'\n"
+                        "            timeoutSeconds: 10\n",
+                        p.nodes, p.port);
+  return "          readinessProbe:\n" + head + "            periodSeconds: 10\n";
 }
 
 std::string pool_manifest(const LaunchOptions& o, const ServerPlace& p) {
   const std::string name = pool_name(o);
-  std::string text = service(name, name, p.port, p.port, true);
+  std::string text = service(name, "app: " + name, p.port, p.port, true);
   text += fmt::format(
       "---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: {0}\nspec:\n  serviceName: {0}\n"
       "  replicas: {1}\n  podManagementPolicy: Parallel\n  selector:\n    matchLabels:\n      app: {0}\n"
@@ -165,12 +182,7 @@ std::string pool_manifest(const LaunchOptions& o, const ServerPlace& p) {
       name, o.copies * p.nodes, yaml_string(image_of(o)), indented(pod_script(o, p), 14));
   text += kPodEnvironment;
   text += fmt::format("          ports:\n            - containerPort: {}\n", p.port);
-  // Of a server over several nodes only the first answers.
-  if (p.nodes == 1)
-    text += fmt::format(
-        "          readinessProbe:\n            httpGet:\n              path: /health\n              port: {}\n"
-        "            periodSeconds: 10\n",
-        p.port);
+  text += readiness_probe(p);
   text += fmt::format("          resources:\n            limits:\n              {}.com/gpu: {}\n",
                       o.amd ? "amd" : "nvidia", p.gpus);
   return text +
@@ -187,9 +199,13 @@ std::string pool_manifest(const LaunchOptions& o, const ServerPlace& p) {
 std::string router_manifest(const DeploymentLaunch& d, const std::vector<ServerPlace>& places) {
   const RouterLaunch r = router_launch(d.pools, places);
   if (r.empty()) {
-    const std::string name =
-        runs_under_mpi(d.any(), places.front()) ? mpi_server_name(d.any(), 0) + "-head" : pool_name(d.any());
-    return service("tilecast", name, kRouterPort, places.front().port, false);
+    const ServerPlace& only = places.front();
+    // Not the pods of a server's other nodes: a StatefulSet labels each of its own with its name.
+    const std::string selector =
+        runs_under_mpi(d.any(), only) ? fmt::format("app: {}-head", mpi_server_name(d.any(), 0))
+        : only.nodes > 1 ? fmt::format("statefulset.kubernetes.io/pod-name: {}-0", pool_name(d.any()))
+                         : "app: " + pool_name(d.any());
+    return service("tilecast", selector, kRouterPort, only.port, false);
   }
   const FillPlace fill = [&](std::string_view place) -> std::string {
     if (place == "here") return r.fetch_url.empty() ? "/plan" : "/tmp";
@@ -200,7 +216,7 @@ std::string router_manifest(const DeploymentLaunch& d, const std::vector<ServerP
     script = fmt::format("python3 -c 'import urllib.request as u; u.urlretrieve(\"{}\", \"/tmp/{}\")'\n", r.fetch_url,
                          r.fetched);
   script += "exec " + shell_line(r.command, fill) + "\n";
-  std::string text = service("tilecast", "tilecast-router", kRouterPort, kRouterPort, false);
+  std::string text = service("tilecast", "app: tilecast-router", kRouterPort, kRouterPort, false);
   return text + fmt::format(
                     "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: tilecast-router\nspec:\n"
                     "  replicas: 1\n  selector:\n    matchLabels:\n      app: tilecast-router\n  template:\n"
@@ -229,11 +245,19 @@ std::string config_map(const DeploymentLaunch& d, const std::vector<ServerPlace>
 
 }  // namespace
 
+std::string no_compose(const DeploymentLaunch& d) {
+  for (const ServerPlace& p : server_places(d.pools))
+    if (runs_under_mpi(d.pools[p.pool], p))
+      return "No compose.yaml: mpirun starts a server's ranks on its other hosts by ssh, which their containers do not "
+             "answer. kubernetes.yaml has what does (MPIJob).";
+  return {};
+}
+
 std::string compose_file(const DeploymentLaunch& d) {
   const std::vector<ServerPlace> places = server_places(d.pools);
   const int hosts = host_count(places);
-  std::string text =
-      headline_comment(d) + fmt::format("# For {}. Start: docker compose up -d\n", release_of(d.any().engine));
+  std::string text = headline_comment(d) + blanks_comment(launch_blanks(d.pools)) +
+                     fmt::format("# For {}. Start: docker compose up -d\n", release_of(d.any().engine));
   if (hosts > 1)
     text += "# On each host, with the addresses of all in HOST0, HOST1, ...: docker compose --profile host0 up -d\n";
   text += "services:\n";
@@ -244,7 +268,7 @@ std::string compose_file(const DeploymentLaunch& d) {
 
 std::string kubernetes_file(const DeploymentLaunch& d) {
   const std::vector<ServerPlace> places = pod_places(d.pools);
-  std::string text = headline_comment(d) +
+  std::string text = headline_comment(d) + blanks_comment(launch_blanks(d.pools)) +
                      fmt::format(
                          "# For {}. kubectl apply -f kubernetes.yaml; requests go to the service tilecast, port {}.\n"
                          "# Gated checkpoints: kubectl create secret generic huggingface --from-literal=token=...\n",

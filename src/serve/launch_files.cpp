@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "serve/launch_blanks.h"
 #include "serve/launch_words.h"
 
 namespace tilecast {
@@ -35,12 +36,34 @@ std::string start_line(const DeploymentLaunch& d, const std::vector<ServerPlace>
   return shell_line(c, in_a_shell(places, node, pasted));
 }
 
+std::vector<LaunchBlank> blanks_where(const DeploymentLaunch& d, const std::function<bool(const LaunchBlank&)>& holds) {
+  std::vector<LaunchBlank> blanks = launch_blanks(d.pools);
+  std::erase_if(blanks, [&](const LaunchBlank& b) { return !holds(b); });
+  return blanks;
+}
+
+// What pools apart need beside the engine, and what stands before them.
+std::vector<std::string> apart_comment(const DeploymentLaunch& d) {
+  if (d.pools.size() < 2) return {};
+  const EngineKind engine = d.any().engine;
+  std::vector<std::string> lines;
+  if (engine == EngineKind::sglang && d.any().amd) lines.emplace_back("Keys and values go by Mooncake: pip install mooncake-transfer-engine.");
+  else if (engine != EngineKind::trtllm) lines.emplace_back("Keys and values go by NIXL: pip install nixl beside the engine.");
+  if (engine == EngineKind::vllm)
+    lines.emplace_back("The router is the example proxy of vLLM's tests (toy_proxy_server.py), which launch.sh fetches: it takes turns, and is not meant for production.");
+  if (engine == EngineKind::sglang) lines.emplace_back("The router is SGLang's: pip install sglang-router.");
+  return lines;
+}
+
 std::string script_header(const DeploymentLaunch& d, int hosts) {
   std::string text = "#!/usr/bin/env bash\n" + headline_comment(d);
   text += fmt::format("# For {}.\n", release_of(d.any().engine));
   if (hosts > 1)
     text += fmt::format("# On each of the {} hosts, with its number: HOSTS=\"ADDRESS ...\" bash launch.sh 0\n", hosts);
-  text += "set -euo pipefail\ncd \"$(dirname \"${BASH_SOURCE[0]}\")\"\n";
+  for (const std::string& line : apart_comment(d)) text += "# " + line + "\n";
+  if (const std::string why = no_compose(d); !why.empty()) text += "# " + why + "\n";
+  text += "set -euo pipefail\n" + blanks_guard(blanks_where(d, [](const LaunchBlank& b) { return !b.of_image; }));
+  text += "cd \"$(dirname \"${BASH_SOURCE[0]}\")\"\n";
   if (hosts == 1) return text + "hosts=(127.0.0.1)\nnode=0\n";
   return text + fmt::format(
                     "read -r -a hosts <<<\"${{HOSTS:?addresses of the {0} hosts, first to last}}\"\n"
@@ -167,6 +190,7 @@ std::string bench_script(const DeploymentLaunch& d) {
          "the\n"
          "# same figures. HOST: where launch.sh 0 runs.\n" +
          comment + "set -euo pipefail\n" +
+         blanks_guard(blanks_where(d, [](const LaunchBlank& b) { return b.of_client; })) +
          fmt::format(
              "exec vllm bench serve --backend openai --endpoint /v1/completions \\\n"
              "  --base-url \"http://${{HOST:-127.0.0.1}}:{}\" \\\n  --model {}{} \\\n"
@@ -227,8 +251,8 @@ std::vector<std::string> launch_lines(const DeploymentLaunch& d) {
 std::vector<LaunchFile> launch_files(const DeploymentLaunch& d) {
   std::vector<LaunchFile> files = {{"launch.sh", launch_script(d)},
                                    {"bench.sh", bench_script(d)},
-                                   {"compose.yaml", compose_file(d)},
                                    {"kubernetes.yaml", kubernetes_file(d)}};
+  if (no_compose(d).empty()) files.insert(files.begin() + 2, {"compose.yaml", compose_file(d)});
   for (const LaunchOptions& pool : d.pools)
     if (const std::string config = engine_config(pool); !config.empty())
       files.push_back({engine_config_name(pool), config});

@@ -14,6 +14,8 @@ std::vector<std::string> launch_lines(const DeploymentLaunch& launch);
 
 // One of the files each (serve/launch_containers.cpp).
 std::string compose_file(const DeploymentLaunch& launch);
+// Why there is no compose.yaml; empty where there is one.
+std::string no_compose(const DeploymentLaunch& launch);
 std::string kubernetes_file(const DeploymentLaunch& launch);
 
 // A server whose nodes MPI starts together, as a manifest of its own (serve/launch_mpi.cpp); `number` counts those of

@@ -1,7 +1,8 @@
 // TensorRT-LLM's servers over several nodes on Kubernetes: one MPI world each, which MPI Operator 0.6.0 makes
 // (kubeflow/mpi-operator, apiVersion kubeflow.org/v2beta1; sdk/python/v2beta1/docs/V2beta1MPIJobSpec.md has the
 // fields). Its first pod runs mpirun and, as a worker itself (runLauncherAsWorker, since 0.5.0), rank 0 with the HTTP
-// server; the others wait for it with sshd.
+// server; the others wait for it with sshd. No probe says when it is ready: the operator's own service gives out names
+// of ready pods alone, and mpirun needs its pod's before there is a server.
 #include <fmt/format.h>
 
 #include "serve/launch_files.h"
@@ -13,8 +14,8 @@ namespace {
 // As launch.sh starts it; hosts come from the operator's own list.
 std::string mpi_script(const LaunchOptions& o, const ServerPlace& p) {
   LaunchCommand c = server_command(o, p, 0);
-  std::vector<std::string> words = {c.words.front(), "--allow-run-as-root"};
-  for (std::size_t i = 1; i < c.words.size(); ++i) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < c.words.size(); ++i) {
     if (c.words[i] == "-H") ++i;
     else words.push_back(c.words[i]);
   }

@@ -8,6 +8,7 @@
 #include "constants/serve.h"
 #include "serve/plan_candidates.h"
 #include "serve/plan_judge.h"
+#include "serve/plan_nearest.h"
 #include "serve/plan_pictures.h"
 
 namespace tilecast {
@@ -86,10 +87,19 @@ class Search {
   bool asks_for_chance() const {
     return q_.any_objective() && (q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy);
   }
+  // One whose files lack a name gives way to one that can be started and is worth a little less.
+  PlanRank rank_to_start(const PlannedDeployment& d) const {
+    constexpr double kLittle = 1.05;
+    PlanRank rank = plan_rank(q_, d);
+    const auto lacks = [&](const PlannedPool& pool) { return q_.complete && !q_.complete(pool.setup); };
+    if (lacks(d.pool) || (d.prefill && lacks(*d.prefill)))
+      rank.value = rank.value > 0 ? rank.value * kLittle : rank.value / kLittle;
+    return rank;
+  }
   bool before(const PlannedDeployment& a, const PlannedDeployment& b) const {
     if (good(a) != good(b)) return good(a);
     if (asks_for_chance() && sure(a) != sure(b)) return sure(a);
-    const PlanRank of_a = plan_rank(q_, a), of_b = plan_rank(q_, b);
+    const PlanRank of_a = rank_to_start(a), of_b = rank_to_start(b);
     // Of those that are worth the same the likelier.
     return of_a == of_b ? a.chance.value_or(1) > b.chance.value_or(1) : of_a < of_b;
   }
@@ -293,8 +303,11 @@ class Search {
   // Where nothing meets: what misses by least, and the highest rate at which the SLO is met.
   Status find_attainable() {
     if (!plan_.finalists.empty()) plan_.nearest = least_missed();
-    else if (plan_.nearest && !plan_.nearest->steady.saturated())
+    else if (plan_.nearest && !plan_.nearest->steady.saturated()) {
       if (auto done = judge_.judge(*plan_.nearest); !done) return done;
+    } else if (plan_.nearest) {
+      if (auto done = find_nearest_saturated(); !done) return done;
+    }
     if (q_.objective == ServingObjective::throughput || !q_.any_objective()) return Ok{};
     ServeQuery load = q_;
     load.objective = ServingObjective::load;
@@ -306,6 +319,14 @@ class Search {
     if (best.empty()) return Ok{};
     if (auto done = judge_.judge_most_load(best.front()); !done) return done;
     if (best.front().meets) plan_.attainable = std::move(best.front());
+    return Ok{};
+  }
+  // Where the rate is too much for every set-up: the one whose requests, where they come alone, are nearest to the
+  // objectives, and of those that meet them so the one that takes most.
+  Status find_nearest_saturated() {
+    auto nearest = nearest_saturated(q_, setups_, judge_);
+    if (!nearest) return std::move(nearest).error();
+    if (*nearest) plan_.nearest = **std::move(nearest);
     return Ok{};
   }
   PlannedDeployment least_missed() const {

@@ -49,6 +49,8 @@ struct ServeFeatures {
   std::optional<Seconds> first_token_timeout = {}, total_timeout = {};
 };
 
+struct ServeSetup;
+
 struct ServeQuery {
   ModelSpec model;
   ServingObjective objective = ServingObjective::cost;
@@ -70,6 +72,9 @@ struct ServeQuery {
   double budget = 0;                   // dollars an hour at most; 0: none
   bool together = true, apart = true;  // aggregated, disaggregated
   Count context_limit = 0;             // 0: the model's
+  // Whether a deployment of it could be started as it is, without a name that nobody knows; none: all could. Of two that
+  // are worth nearly the same such a one is preferred.
+  std::function<bool(const std::shared_ptr<const ServeSetup>&)> complete = {};
   SteadyLoad load(double rate, Count block_tokens) const;
   // Requests a second, and tokens of an answer.
   double requests_at(double rate) const { return recorded.any() ? rate * recorded.each : rate; }
@@ -111,6 +116,9 @@ struct PlannedDeployment {
   std::optional<ServingMetrics> fast, slow;  // the ends of the simulation's interval
   std::optional<double> chance;              // of meeting the SLO
   bool meets = false;                        // the SLO, when simulated
+  // Where the rate is more than it takes: the most that it does, and what requests see that come alone.
+  double takes = 0;
+  std::optional<ServingMetrics> alone;
   Seen seen = Seen::no;
   int gpus() const { return pool.gpus() + (prefill ? prefill->gpus() : 0); }
   SimulationOptions simulation(const ServeQuery& query) const;

@@ -22,14 +22,17 @@ class CandidateSearch {
   // One copy of each set-up at several loads, by its steady state.
   std::vector<std::pair<ParetoPoint, PlannedDeployment>> pareto(const Setups& setups);
 
+  // As many as the GPUs and the budget allow.
+  Count most_copies(const ServeSetup& setup) const;
+  // With its steady state at a rate.
+  PlannedDeployment evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate);
+
  private:
   bool asks_for_a_rate() const {
     return q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy;
   }
-  Count most_copies(const ServeSetup& setup) const;
   // Whether many fewer of the same GPU are known to do.
   bool far_too_large(const ServeSetup& setup) const;
-  PlannedDeployment evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate);
   double margin_of(const PlannedDeployment& d) const { return margin_of(d, slo_); }
   double margin_of(const PlannedDeployment& d, const Slo& slo) const;
   void keep(PlannedDeployment d, bool fits);

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
-#include "constants/serve.h"
 #include "engine/engine_cards.h"
 #include "engine/path.h"
+#include "engine/serving_memory.h"
+#include "parallel/smaller_steps.h"
 #include "parallel/split.h"
 #include "serve/plan.h"
 
@@ -21,12 +22,12 @@ std::vector<LimitChoice> limit_choices(EngineKind engine, const ServeQuery& quer
   const Count longest = query.mean_input() * 2;
   switch (engine) {
     // Small steps spare answers, large ones prompts.
-    case EngineKind::sglang: return {{}, {0, 0, 2048}};
+    case EngineKind::sglang: return {{}, {0, 0, kSmallStep}};
     // Prompts are whole by default: a longer one than a step's tokens would be refused.
     case EngineKind::trtllm:
       return longest > 8192 ? std::vector<LimitChoice>{{0, 0, 0, true}}
-                            : std::vector<LimitChoice>{{}, {0, 2048, 0, true}};
-    default: return {{}, {0, 2048, 0}, {256, 16384, 0}};
+                            : std::vector<LimitChoice>{{}, {0, kSmallStep, 0, true}};
+    default: return {{}, {0, kSmallStep, 0}, {256, 16384, 0}};
   }
 }
 
@@ -76,8 +77,17 @@ std::vector<RankLayout> wanted_layouts(const ServeQuery& query, const GpuOffer& 
   return layouts;
 }
 
-// Whether this layout is one that the features are about.
-Status suits(const ServeQuery& query, const RankLayout& layout) {
+// Whether this layout is one that the features are about, and the engine has them for the model.
+Status suits(const ServeQuery& query, const RankLayout& layout, EngineKind engine) {
+  const auto indexed = [](const LayerRun& run) {
+    const auto* latent = std::get_if<MlaSpec>(&run.layer.mixer);
+    return latent && latent->index_topk > 0;
+  };
+  const auto& layers = query.model.decoder->layers;
+  // It fails on the keys of the indexer: KeyError: '...self_attn.indexer.k_cache'.
+  if (engine == EngineKind::vllm && query.features.offload.host > bytes(0) &&
+      std::any_of(layers.begin(), layers.end(), indexed))
+    return field_error("offload-host", "vLLM does not offload the cache of a sparse attention's indexer");
   if (auto fine = check(query.features.variants, layout, query.model); !fine) return fine;
   if (query.features.speculation.draft > 0 && layout.pp > 1)
     return field_error("draft", "engines do not speculate over pipeline stages");
@@ -159,7 +169,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
     }
     for (const Formats& formats : formats_for(query, offer.gpu, engine))
       for (const RankLayout& layout : layouts) {
-        if (auto fine = suits(query, layout); !fine) {
+        if (auto fine = suits(query, layout, engine); !fine) {
           ++setups.unsuited, setups.does_not_suit = fine.error().line();
           continue;
         }
@@ -182,7 +192,7 @@ Result<ServeSetups> serving_setups(const ServeQuery& query, std::size_t index, M
             setups.does_not_fit = deployed.error().line();
             continue;
           }
-          if (const CacheBudget& b = deployed->budget; b.cache < b.visible * constants::kPlanLeastCache) {
+          if (const CacheBudget& b = deployed->budget; !room_is_sure(b)) {
             ++setups.too_large;
             setups.does_not_fit = fmt::format(
                 "{} leaves {:.1f} GiB of {} for keys and values, no more than the forecast of memory is unsure of",
