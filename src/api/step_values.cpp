@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "api/format_notes.h"
 #include "engine/step_energy.h"
 #include "engine/step_parts.h"
 #include "parallel/plan.h"
@@ -81,6 +82,8 @@ StepForecast step_of(const AskedStep& asked, const PreparedRun& prepared, const 
   out.joules = joules_of_step(prepared.program, f.step, *asked.gpu);
   out.memory = {f.memory, f.usable, f.cache_tokens};
   out.notes = notes_on(asked);
+  if (std::string above = above_peak_note(asked.run, *asked.gpu, out.mfu); !above.empty())
+    out.notes.push_back(std::move(above));
   return out;
 }
 
@@ -97,6 +100,8 @@ StepForecast step_of(const AskedStep& asked, ParallelForecast f) {
     if (stage.memory.need.total() > out.memory.need.total() || &stage == &out.many->stages.front())
       out.memory = stage.memory;
   out.notes = notes_on(asked);
+  if (std::string above = above_peak_note(asked.run, asked.cluster->gpu, out.mfu); !above.empty())
+    out.notes.push_back(std::move(above));
   out.detail = std::make_shared<const StepDetail>(StepDetail{asked.over_ranks(), std::move(f), *asked.cluster});
   return out;
 }
