@@ -126,6 +126,15 @@ std::vector<std::string> rank_notes(const ParallelRun& asked, const Cluster& clu
   return notes;
 }
 
+std::string above_peak_note(const Run& run, const Gpu& gpu, double utilisation) {
+  const OpsPerSecond peak = dense_peak(gpu, multiplied_format(run, gpu));
+  if (utilisation <= 1 || peak.base() <= 0) return {};
+  return fmt::format(
+      "MFU is of the {:.0f} TFLOP/s that {} is quoted with, at {:.0f} MHz; it clocks up to {:.0f} MHz where its power "
+      "allows",
+      in_teraops_per_second(peak), gpu.name, in_megahertz(gpu.clock.quoted), in_megahertz(gpu.clock.max));
+}
+
 std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds step, const ChosenMethod& method) {
   const auto* model = std::get_if<ModelSpec>(&run.model);
   if (!model || run.workload.mode == Mode::train) return {};

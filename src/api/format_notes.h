@@ -16,6 +16,8 @@ std::vector<std::string> format_notes(const Run& run, const Gpu& gpu, Seconds st
 // ... over ranks: also what the engine refuses of a rank's part.
 std::vector<std::string> rank_notes(const ParallelRun& run, const Cluster& cluster, Seconds step,
                                     const StepPricing& pricing);
+// What a utilisation above 1 refers to; empty below.
+std::string above_peak_note(const Run& run, const Gpu& gpu, double utilisation);
 
 // The steps that a served load is made of.
 struct ServedSteps {

@@ -30,6 +30,19 @@ TEST(GpuApi, AnH100AsItsDataSheetHasIt) {
   EXPECT_FALSE(gpu->sources.empty());
 }
 
+// GeForce cards multiply twice as fast where they add up in 16 bits, which is not what a model's products do.
+TEST(GpuApi, PeaksInListsAreThoseOfProductsThatAddUpIn32Bits) {
+  for (const char* name : {"RTX-4090", "RTX-5090", "RTX-3090"}) {
+    const auto gpu = describe_gpu({.name = name});
+    ASSERT_TRUE(gpu.ok());
+    EXPECT_EQ(gpu->tensor_peak("bf16").base(), gpu->peak("tensor bf16/fp32").base()) << name;
+    EXPECT_EQ(gpu->tensor_peak("fp16").base(), gpu->peak("tensor fp16/fp32").base()) << name;
+  }
+  const auto ada = describe_gpu({.name = "RTX-4090"});
+  EXPECT_NEAR(in_teraops_per_second(ada->tensor_peak("bf16")), 165.2, 0.5);
+  EXPECT_NEAR(in_teraops_per_second(ada->tensor_peak("fp8")), 330.3, 1);
+}
+
 TEST(GpuApi, AMultiplyAddIsTwoOperations) {
   for (const GpuInfo& gpu : known_gpus())
     for (const GpuPeak& peak : gpu.peaks) {

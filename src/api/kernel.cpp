@@ -80,17 +80,28 @@ Result<Context> context_of(const KernelQuery& query) {
 }
 
 // Engines mean something to the learned method only, and only those it has seen.
+// torch._scaled_mm takes operands that another kernel cast; engines' rows are of both together.
+std::string hint_for_pytorch(const Kernel& kernel) {
+  if (!kernel.shape.is<Gemm>() || kernel.format.math != DType::fp8 || kernel.format.quantise == Quantise::none)
+    return "";
+  return "torch._scaled_mm multiplies operands that were cast before: dtype fp8_static; what casts them is `kernel "
+         "quantize`";
+}
+
 Status check_engine(const KernelQuery& query, const Kernel& kernel, const FamilyModel* model) {
   if (query.engine.empty() && query.kernel_source.empty()) return Ok{};
   if (query.engine.empty())
     return field_error("kernel-source", "has no effect without engine", "say whose kernel it is, for example vllm");
   // Scans have kinds that no table holds, and plans that depend on whose they are.
   if (!model && query.method == Method::tilecast && kernel.shape.is<Scan>() && !query.engine.empty()) return Ok{};
-  if (!model) return field_error("engine", "has no effect: nothing was learned of this kernel", "leave it out");
+  const std::string cast_apart = query.engine == "pytorch" ? hint_for_pytorch(kernel) : "";
+  if (!model)
+    return field_error("engine", "has no effect: nothing was learned of this kernel",
+                       cast_apart.empty() ? "leave it out" : cast_apart);
   const std::vector<std::string> engines = engines_of(*model);
   if (std::find(engines.begin(), engines.end(), query.engine) == engines.end())
     return field_error("engine", "no row of '" + query.engine + "' was trained on",
-                       "this kernel's engines: " + join(engines, ", "));
+                       cast_apart.empty() ? "this kernel's engines: " + join(engines, ", ") : cast_apart);
   return Ok{};
 }
 
@@ -124,6 +135,9 @@ Status find_models(Asked& asked, const KernelQuery& query, LookedUp& known) {
 // The kernel that the engine chooses on the card, where the query names none (engine/attention_kernel.h). Models choose
 // the same one.
 Result<Context> chosen_context(const KernelQuery& query, const Kernel& kernel, const Gpu& gpu, Context context) {
+  if (is_attention(kernel.shape))
+    context.kernel_source =
+        attention_source_named(context.kernel_source, context.engine, kernel.shape.is<AttentionDecode>());
   if (auto fine = check_source(context.kernel_source, gpu); !fine) return std::move(fine).error();
   if (context.engine == Launcher::trtllm && gpu.vendor != Vendor::nvidia)
     return field_error("engine", "TensorRT-LLM runs on NVIDIA's cards, and " + gpu.name + " is not one",

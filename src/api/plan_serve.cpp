@@ -14,6 +14,8 @@
 #include "api/plan_serve_row.h"
 #include "api/serving_text.h"
 #include "constants/serve.h"
+#include "engine/path.h"
+#include "engine/precision.h"
 #include "support/text.h"
 #include "tilecast/plan.h"
 

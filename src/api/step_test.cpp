@@ -277,6 +277,30 @@ TEST(StepApi, ACardOfOtherLinksIsJoinedByThem) {
   EXPECT_EQ(slow->seen, Seen::sibling);
 }
 
+// A card that does not multiply four-bit floats unpacks them, and its products are of bf16.
+TEST(StepApi, UtilisationIsOfTheProductsThatRun) {
+  StepQuery q = decode_query();
+  q.model = "Llama-3.1-8B", q.gpu = "H200-SXM", q.mode = Mode::prefill, q.seq = 4096, q.context = 0;
+  for (const char* dtype : {"nvfp4", "mxfp4", "bf16"}) {
+    q.dtype = dtype;
+    const auto step = forecast(q);
+    ASSERT_TRUE(step.ok()) << step.error().line();
+    EXPECT_GT(step->mfu, 0.2) << dtype;
+    EXPECT_LT(step->mfu, 1) << dtype;
+  }
+}
+
+// GeForce cards clock above what their peaks are quoted at.
+TEST(StepApi, AUtilisationAboveOneSaysWhatItIsOf) {
+  StepQuery q = decode_query();
+  q.model = "Llama-3.1-8B", q.gpu = "RTX-4090", q.mode = Mode::prefill, q.seq = 4096, q.context = 0;
+  const auto step = forecast(q);
+  ASSERT_TRUE(step.ok()) << step.error().line();
+  const bool said = testing::PrintToString(step->notes).find("165 TFLOP/s that RTX-4090 is quoted with, at 2520 MHz") !=
+                    std::string::npos;
+  EXPECT_EQ(said, step->mfu > 1) << step->mfu;
+}
+
 TEST(StepApi, SaysWhichRanksExpertsAnEngineRefuses) {
   StepQuery q = decode_query();
   q.model = "Qwen3-235B-A22B-FP8", q.gpu.clear(), q.cluster = "hgx-h200";

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "api/fit_notes.h"
+#include "api/format_notes.h"
 #include "engine/step_energy.h"
 #include "engine/step_parts.h"
 #include "parallel/plan.h"
@@ -18,7 +19,8 @@ StepKernel kernel_of(const KernelCall& call, const CallForecast& forecast) {
   k.name = call.name, k.section = call.section, k.op_class = name_of(call.op_class);
   k.family = family_of(call.kernel.shape), k.shape = dims_text(call.kernel.shape);
   for (const auto& [name, value] : dims_of(call.kernel.shape)) k.dims.emplace_back(name, value);
-  k.dtype = forecast.format.empty() ? call.kernel.format.name : forecast.format, k.times = call.times, k.unknown = call.unknown;
+  k.dtype = forecast.format.empty() ? call.kernel.format.name : forecast.format, k.times = call.times,
+  k.unknown = call.unknown;
   k.each = forecast.each, k.interval = forecast.interval, k.ceiling = forecast.ceiling, k.bound = forecast.bound;
   k.limited_by = forecast.limited_by, k.seen = forecast.seen;
   return k;
@@ -83,6 +85,8 @@ StepForecast step_of(const AskedStep& asked, const PreparedRun& prepared, const 
   out.memory = {f.memory, f.usable, f.cache_tokens};
   out.notes = notes_on(asked);
   add_fit_note(asked, {out.memory}, out.notes);
+  if (std::string above = above_peak_note(asked.run, *asked.gpu, out.mfu); !above.empty())
+    out.notes.push_back(std::move(above));
   return out;
 }
 
@@ -100,6 +104,8 @@ StepForecast step_of(const AskedStep& asked, ParallelForecast f) {
       out.memory = stage.memory;
   out.notes = notes_on(asked);
   add_fit_note(asked, memory_of(f), out.notes);
+  if (std::string above = above_peak_note(asked.run, asked.cluster->gpu, out.mfu); !above.empty())
+    out.notes.push_back(std::move(above));
   out.detail = std::make_shared<const StepDetail>(StepDetail{asked.over_ranks(), std::move(f), *asked.cluster});
   return out;
 }

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "constants/engine.h"
 #include "kernel/attention.h"
 #include "kernel/attention_backward.h"
 #include "kernel/attention_decode.h"
 #include "kernel/attention_prefill.h"
+#include "support/text.h"
 
 namespace tilecast {
 
@@ -50,6 +53,59 @@ AttentionAlgorithm algorithm_of(AttentionForm form) {
 }
 
 }  // namespace
+
+std::optional<AttentionForm> form_named(std::string_view name) {
+  struct Spelling {
+    std::string_view key;  // without case and punctuation
+    AttentionForm form;
+  };
+  constexpr std::array kSpellings = {
+      Spelling{"fa2", AttentionForm::flash2},
+      Spelling{"flash2", AttentionForm::flash2},
+      Spelling{"flashattn2", AttentionForm::flash2},
+      Spelling{"flashattention2", AttentionForm::flash2},
+      Spelling{"fa3", AttentionForm::flash3},
+      Spelling{"flash3", AttentionForm::flash3},
+      Spelling{"flashattn3", AttentionForm::flash3},
+      Spelling{"flashattention3", AttentionForm::flash3},
+      Spelling{"fa4", AttentionForm::flash4},
+      Spelling{"flash4", AttentionForm::flash4},
+      Spelling{"flashattn4", AttentionForm::flash4},
+      Spelling{"flashattention4", AttentionForm::flash4},
+      Spelling{"cudnn", AttentionForm::cudnn},
+      Spelling{"cudnnattention", AttentionForm::cudnn},
+      Spelling{"efficient", AttentionForm::xformers},
+      Spelling{"efficientattention", AttentionForm::xformers},
+      Spelling{"memefficient", AttentionForm::xformers},
+      Spelling{"memoryefficient", AttentionForm::xformers},
+      Spelling{"xformers", AttentionForm::xformers},
+      Spelling{"ck", AttentionForm::ck},
+      Spelling{"aiter", AttentionForm::aiter},
+      Spelling{"triton", AttentionForm::triton},
+      Spelling{"flexattention", AttentionForm::triton},
+      Spelling{"flashinfer", AttentionForm::flashinfer},
+      Spelling{"trtllm", AttentionForm::trtllm},
+      Spelling{"trtllmgen", AttentionForm::trtllm},
+      Spelling{"trtllmmha", AttentionForm::trtllm},
+  };
+  const std::string key = name_key(name);
+  for (const Spelling& s : kSpellings)
+    if (s.key == key) return s.form;
+  return std::nullopt;
+}
+
+KernelSource attention_source_named(const KernelSource& source, const Launcher& engine, bool decode) {
+  // The engine's own name asks for its usual kernel (estimate/standing.h).
+  if (source.text() == engine.text()) return source;
+  const auto form = form_named(source.text());
+  if (!form) return source;
+  if (engine == Launcher::pytorch) return source_of(*form);
+  if (engine == Launcher::vllm || engine == Launcher::sglang) {
+    const EngineKind kind = engine == Launcher::vllm ? EngineKind::vllm : EngineKind::sglang;
+    if (const auto served = served_source(kind, *form, decode); served && !served->empty()) return *served;
+  }
+  return source.known() == KernelSource::other ? source_of(*form) : source;
+}
 
 bool is_attention(const Shape& shape) {
   return shape.is<AttentionPrefill>() || shape.is<AttentionDecode>() || shape.is<AttentionBackward>();

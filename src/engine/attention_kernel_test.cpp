@@ -78,6 +78,25 @@ TEST(AttentionKernel, PytorchsOnlyFusedKernelOfFullPrecisionIsTheEfficientOne) {
   EXPECT_TRUE(on("A100-SXM-80GB", Gemm{1, 1, 1}, Launcher::pytorch).empty());
 }
 
+TEST(AttentionKernel, NamesThatPeopleWriteMeanTheKernelTheySay) {
+  const auto named = [](const char* name, Launcher engine, bool decode = false) {
+    return attention_source_named(KernelSource::named(name), engine, decode);
+  };
+  for (const char* name : {"flash3", "fa3", "flash_attn_3", "FlashAttention-3", "flash_attention_3"}) {
+    EXPECT_EQ(named(name, Launcher::pytorch), KernelSource::flash_attention_3) << name;
+    EXPECT_EQ(named(name, Launcher::vllm), KernelSource::vllm_flash_attn_fa3) << name;
+    EXPECT_EQ(named(name, Launcher::sglang), KernelSource::fa3) << name;
+  }
+  for (const char* name : {"efficient", "xformers", "mem_efficient", "efficient_attention"})
+    EXPECT_EQ(named(name, Launcher::pytorch), KernelSource::efficient_attention) << name;
+  EXPECT_EQ(named("fa2", Launcher::pytorch), KernelSource::flash_attention_2);
+  EXPECT_EQ(named("trtllm", Launcher::vllm, true), KernelSource::vllm_flashinfer_decode);
+  EXPECT_EQ(named("trtllm", Launcher::sglang), KernelSource::trtllm_mha);
+  EXPECT_EQ(named("sglang", Launcher::sglang).text(), "sglang");
+  EXPECT_EQ(named("turbomind", Launcher::pytorch).text(), "turbomind");
+  EXPECT_EQ(named("trtllm", Launcher::trtllm).text(), "trtllm");
+}
+
 TEST(AttentionKernel, EnginesChooseByTheCard) {
   const auto on = [](const char* gpu, const char* engine) {
     return attention_source_on(*find_gpu(gpu), decode(100, 0), Launcher::named(engine), *format_from("bf16")).text();

@@ -48,6 +48,28 @@ EngineOptions options_of(EngineKind kind, const char* dtype = "bf16") {
   return o;
 }
 
+// DeepSeek's indexer runs DeepGEMM's kernel under every engine, however each of them attends.
+TEST(Engine, ServingEnginesScoreTheIndexersKeysAlike) {
+  const Gpu gpu = *find_gpu("H200-SXM");
+  Workload w;
+  w.mode = Mode::decode, w.requests = {{16, 1, 32768}};
+  const Graph graph = *build(*find_model("DeepSeek-V3.2"), w);
+  std::vector<double> times;
+  for (const EngineKind kind : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
+    const EngineOptions o = options_of(kind, "fp8_block");
+    const Program program = lower(arranged(graph, o), o);
+    const auto step = forecast_step(program, gpu, 16, Method::tilecast, &shipped_models());
+    ASSERT_TRUE(step.ok());
+    for (std::size_t i = 0; i < program.calls.size(); ++i)
+      if (program.calls[i].name == "indexer.scores") times.push_back(in_microseconds(step->calls[i].each));
+  }
+  ASSERT_GE(times.size(), 3u);
+  for (const double us : times) {
+    EXPECT_NEAR(us / times.front(), 1, 0.25);
+    EXPECT_LT(us, 100) << "keys of 67 MB, read once for all heads";
+  }
+}
+
 TEST(Engine, ServingEnginesMergeAndFuse) {
   const Graph graph = arranged(llama(Mode::decode, 100), options_of(EngineKind::vllm));
   EXPECT_EQ(names_of(layer_of(graph)),

@@ -4,6 +4,7 @@
 
 #include "gpu/registry.h"
 #include "kernel/moe.h"
+#include "kernel/scan.h"
 #include "model/library.h"
 
 namespace tilecast {
@@ -38,6 +39,21 @@ TEST(Precision, PartsAreSaidOneByOne) {
   EXPECT_EQ(of("gpt-oss-120b", "fp8").projections.name, "fp8");
   for (const char* wrong : {"fp7", "fp8,heads=bf16", "experts=fp7", "experts=bf16,fp8", "experts="})
     EXPECT_EQ(precision_from(wrong).error().field, "dtype") << wrong;
+}
+
+TEST(Path, VllmsScansAreFusedWhereFlashInferIs) {
+  const auto fused = [](const char* gpu, Launcher engine, ScanKind kind) {
+    Scan s;
+    s.kind = kind;
+    return scan_that_runs(*find_gpu(gpu), engine, s).as<Scan>().fused;
+  };
+  for (const ScanKind kind : {ScanKind::chunk_gated_delta, ScanKind::chunk_kda}) {
+    EXPECT_TRUE(fused("H200-SXM", Launcher::vllm, kind));
+    EXPECT_TRUE(fused("B200", Launcher::vllm, kind));
+    EXPECT_FALSE(fused("L40S", Launcher::vllm, kind));
+    EXPECT_FALSE(fused("H200-SXM", Launcher::sglang, kind));
+  }
+  EXPECT_FALSE(fused("H200-SXM", Launcher::vllm, ScanKind::ssd_chunk));
 }
 
 TEST(Path, Mxfp4ByCard) {

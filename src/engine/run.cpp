@@ -9,6 +9,7 @@
 #include "engine/largest.h"
 #include "engine/narrow.h"
 #include "engine/path.h"
+#include "kernel/gemm.h"
 #include "kernel/moe.h"
 #include "kernel/optimizer.h"
 #include "model/build.h"
@@ -69,10 +70,11 @@ OpsPerSecond dense_peak(const Gpu& gpu, const Format& format) {
   return path ? ops(path->ops_per_clock * gpu.sms) * gpu.clock.quoted : ops(0) / seconds(1);
 }
 
-const Format& multiplied_format(const Run& run) {
+Format multiplied_format(const Run& run, const Gpu& gpu) {
   const bool trains = run.workload.mode == Mode::train;
   const NarrowRecipe* narrow = trains ? narrow_recipe(run.training.options.precision) : nullptr;
-  return narrow ? narrow->product : run.engine.precision.linear;
+  const Format& named = narrow ? narrow->product : run.engine.precision.linear;
+  return trains ? named : path_on(gpu, Kernel{Gemm{}, named}, measured_as(run.engine.kind)).format;
 }
 
 const std::string& name_of(const Model& model) {
@@ -225,7 +227,7 @@ Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, co
   forecast.memory = memory->need, forecast.usable = memory->usable, forecast.cache_tokens = memory->cache_tokens;
   forecast.tokens_per_second =
       static_cast<double>(run.workload.tokens() * run.training.accumulation) / forecast.step.total.base();
-  const OpsPerSecond peak = dense_peak(gpu, multiplied_format(run));
+  const OpsPerSecond peak = dense_peak(gpu, multiplied_format(run, gpu));
   if (peak.base() > 0) forecast.utilisation = forecast.step.flops / (forecast.step.total.base() * peak.base());
   return forecast;
 }

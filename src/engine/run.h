@@ -73,8 +73,9 @@ struct RunForecast {
 Result<RunForecast> forecast_run(const Run& run, const PreparedRun& prepared, const Gpu& gpu, Method method,
                                  const ModelSource* weights);
 
-// What most products of a run multiply: in training, what its recipe casts to.
-const Format& multiplied_format(const Run& run);
+// What most products of a run multiply on the card: in training, what its recipe casts to; in serving, what the engine
+// unpacks formats to that the card does not multiply.
+Format multiplied_format(const Run& run, const Gpu& gpu);
 
 // Dense peak of the format that products run in; 0 if the card has none.
 OpsPerSecond dense_peak(const Gpu& gpu, const Format& format);

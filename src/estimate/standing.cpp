@@ -77,10 +77,12 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
   using Word = KernelSource::Word;
   const NamedSource* best = nullptr;
   const std::string prefix = generation + "/";
-  for (const Word kin : {Word::kin_of_fa3, Word::kin_of_fa2, Word::kin_of_fa4, Word::kin_of_triton}) {
+  for (const Word kin :
+       {Word::kin_of_fa3, Word::kin_of_fa2, Word::kin_of_fa4, Word::kin_of_triton, Word::flashinfer}) {
     if (!source.says(kin)) continue;
     for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
       if (at->second.index >= 0 && last_levels(at->first).kernel.says(kin) &&
+          last_levels(at->first).kernel.says(Word::trtllm) == source.says(Word::trtllm) &&  // which FlashInfer may call
           (!best || at->second.rows > best->second.rows))
         best = &*at;
   }

@@ -178,6 +178,8 @@ TEST(Scan, MambaStateUpdateByHand) {
   s.key_dim = 128;
   const Launch launch = on_h100(s, "bf16").launches[0];
   EXPECT_EQ(launch.ctas, 2 * 64 * 16);  // four values a program at a state dimension of 128
+  EXPECT_DOUBLE_EQ(in_ops(launch.total().vector), 2.0 * constants::kUpdateSlots.value * 128 * 2 * 64 * 16);
+  EXPECT_EQ(launch.tasks[0].steps, constants::kUpdateTrips.value);
   EXPECT_DOUBLE_EQ(bytes_of(launch, "state"), 2.0 * 64 * 64 * 128 * 4);
 }
 
