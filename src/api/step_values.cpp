@@ -18,7 +18,8 @@ StepKernel kernel_of(const KernelCall& call, const CallForecast& forecast) {
   k.name = call.name, k.section = call.section, k.op_class = name_of(call.op_class);
   k.family = family_of(call.kernel.shape), k.shape = dims_text(call.kernel.shape);
   for (const auto& [name, value] : dims_of(call.kernel.shape)) k.dims.emplace_back(name, value);
-  k.dtype = forecast.format.empty() ? call.kernel.format.name : forecast.format, k.times = call.times, k.unknown = call.unknown;
+  k.dtype = forecast.format.empty() ? call.kernel.format.name : forecast.format, k.times = call.times,
+  k.unknown = call.unknown;
   k.each = forecast.each, k.interval = forecast.interval, k.ceiling = forecast.ceiling, k.bound = forecast.bound;
   k.limited_by = forecast.limited_by, k.seen = forecast.seen;
   return k;

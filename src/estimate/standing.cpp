@@ -70,8 +70,7 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
   using Word = KernelSource::Word;
   const NamedSource* best = nullptr;
   const std::string prefix = generation + "/";
-  for (const Word kin :
-       {Word::kin_of_fa3, Word::kin_of_fa2, Word::kin_of_fa4, Word::kin_of_triton, Word::flashinfer}) {
+  for (const Word kin : {Word::kin_of_fa3, Word::kin_of_fa2, Word::kin_of_fa4, Word::kin_of_triton, Word::flashinfer}) {
     if (!source.says(kin)) continue;
     for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
       if (at->second.index >= 0 && last_levels(at->first).kernel.says(kin) &&
@@ -82,7 +81,8 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
   return best;
 }
 
-// The scan kernel below a level that computes what the shape asks for, the one with most rows among those that fit best.
+// The scan kernel below a level that computes what the shape asks for, the one with most rows among those that fit
+// best.
 const NamedSource* fitting(const FamilyModel& model, const Scan& shape, const std::string& level) {
   const NamedSource* best = nullptr;
   int best_fit = 0;
