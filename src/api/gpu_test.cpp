@@ -63,7 +63,8 @@ TEST(GpuApi, KnownOnesAreFoundByTheirNames) {
 }
 
 TEST(GpuApi, PricesAreOfCardsOnAList) {
-  const auto listed = describe_gpu({.name = "H100-SXM"}), own = describe_gpu({.name = R"({"like": "H100-SXM", "name": "Half"})"});
+  const auto listed = describe_gpu({.name = "H100-SXM"}),
+             own = describe_gpu({.name = R"({"like": "H100-SXM", "name": "Half"})"});
   ASSERT_TRUE(listed.ok() && own.ok());
   EXPECT_GT(listed->usd_per_hour.value_or(0), 0);
   EXPECT_FALSE(listed->price_source.empty());

@@ -240,6 +240,8 @@ void add_scan(List& list) {
   list.add(kChunkTrips);
   list.add(kFusedChunkTrips);
   list.add(kRecurrentTrips);
+  list.add(kUpdateTrips);
+  list.add(kUpdateSlots);
   list.add(kFusedDecodeTrips);
   list.add(kTokenTrips);
   list.add(kFusedHelpers);

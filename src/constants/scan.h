@@ -56,7 +56,7 @@ inline constexpr Tunable kRecurrentTrips =
 inline constexpr Tunable kUpdateTrips = Constant{
     "scan.recurrent_trips", 2, "1", assumed, "state slot, then the state", sources::kUpdate, "", "Mamba-2 decode"};
 inline constexpr Tunable kUpdateSlots =
-    Constant{"scan.update_slots", 180, "slots", assumed,         "of a thread of Mamba-2's update, which has four elements",
+    Constant{"scan.update_slots", 180, "slots", assumed, "of a thread of Mamba-2's update, which has four elements",
              sources::kUpdate,    "",  ""};
 inline constexpr Tunable kFusedDecodeTrips =
     Constant{"scan.recurrent_trips", 22, "1", assumed, "the same behind the convolution", sources::kScanFloors, "",

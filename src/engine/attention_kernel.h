@@ -17,8 +17,8 @@ AttentionAlgorithm algorithm_of(const Shape& attention);
 AttentionForm form_of(AttentionAlgorithm algorithm);
 KernelSource source_of(AttentionForm form);
 
-// The form that people mean by a name of a kernel ("flash3", "fa3", "flash_attn_3", "FlashAttention-3"); none if it is no
-// such name.
+// The form that people mean by a name of a kernel ("flash3", "fa3", "flash_attn_3", "FlashAttention-3"); none if it is
+// no such name.
 std::optional<AttentionForm> form_named(std::string_view name);
 // A kernel named so by people, under the name that tables have for the engine's; others stay.
 KernelSource attention_source_named(const KernelSource& source, const Launcher& engine, bool decode);

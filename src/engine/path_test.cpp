@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gpu/registry.h"
+#include "kernel/gemm.h"
 #include "kernel/moe.h"
 #include "kernel/scan.h"
 #include "model/library.h"

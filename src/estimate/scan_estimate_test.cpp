@@ -54,8 +54,7 @@ TEST(ScanEstimate, MambasUpdateAsAnH200RunsIt) {
 TEST(ScanEstimate, KindsWithoutRowsAreNotSeen) {
   const Gpu gpu = *find_gpu("H200-SXM");
   const auto seen = [&](const Scan& s, Launcher engine) {
-    const auto priced =
-        price({s, *format_from("bf16")}, gpu, under(engine), Method::tilecast, &shipped_models());
+    const auto priced = price({s, *format_from("bf16")}, gpu, under(engine), Method::tilecast, &shipped_models());
     return priced->estimate.seen;
   };
   Scan chunks = update(1, 128, 8, 128, StateType::fp32);

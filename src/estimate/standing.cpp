@@ -77,8 +77,7 @@ const NamedSource* kin_of(const FamilyModel& model, const KernelSource& source, 
   using Word = KernelSource::Word;
   const NamedSource* best = nullptr;
   const std::string prefix = generation + "/";
-  for (const Word kin :
-       {Word::kin_of_fa3, Word::kin_of_fa2, Word::kin_of_fa4, Word::kin_of_triton, Word::flashinfer}) {
+  for (const Word kin : {Word::kin_of_fa3, Word::kin_of_fa2, Word::kin_of_fa4, Word::kin_of_triton, Word::flashinfer}) {
     if (!source.says(kin)) continue;
     for (auto at = model.sources.lower_bound(prefix); at != model.sources.end() && at->first.starts_with(prefix); ++at)
       if (at->second.index >= 0 && last_levels(at->first).kernel.says(kin) &&

@@ -32,16 +32,21 @@ constexpr std::array kSources = {
 }  // namespace
 
 const ScanSource* scan_source(std::string_view name) {
-  const auto* const found = std::find_if(kSources.begin(), kSources.end(), [&](const auto& s) { return s.name == name; });
+  const auto* const found =
+      std::find_if(kSources.begin(), kSources.end(), [&](const auto& s) { return s.name == name; });
   return found == kSources.end() ? nullptr : found;
 }
 
 int fit_of(const ScanSource& source, const Scan& shape) {
   if (source.kind != shape.kind) return 0;
   const bool whole = source.phase == ScanPhase::context;
-  // Another form is another kernel, with other stages; another phase at least walks the state the same way.
-  return 1 + (source.fused == shape.fused ? 8 : 0) + (whole == (shape.phase == ScanPhase::context) ? 4 : 0) +
-         (source.phase == shape.phase ? 2 : 0) + (source.convolutions == shape.convolutions ? 1 : 0);
+  // Another form is another kernel, with other stages; another phase at least walks the state the same way. What comes
+  // first weighs more than all that follow.
+  int fit = 1;
+  for (const bool same : {source.fused == shape.fused, whole == (shape.phase == ScanPhase::context),
+                          source.phase == shape.phase, source.convolutions == shape.convolutions})
+    fit += fit + (same ? 1 : 0);
+  return fit;
 }
 
 }  // namespace tilecast

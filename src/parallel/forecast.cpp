@@ -408,7 +408,8 @@ class Forecasting {
       for (const Operator& op : section.operators)
         flops += real(section.repeats * op.times) * model_flops(op) / (is_repeated(op, layout()) ? layout().tp : 1);
     flops *= groups * each * (trains() ? 3 : 1);
-    const double peak = dense_peak(cluster_.gpu, multiplied_format(parallel_.run, cluster_.gpu)).base() * layout().ranks();
+    const double peak =
+        dense_peak(cluster_.gpu, multiplied_format(parallel_.run, cluster_.gpu)).base() * layout().ranks();
     if (peak > 0) out_.utilisation = flops / (peak * out_.step.base());
     Seconds seen;
     for (std::size_t i = 0; i < out_.rank.calls.size(); ++i)
