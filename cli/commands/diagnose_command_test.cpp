@@ -32,7 +32,7 @@ TEST(DiagnoseCommand, ReportsAsTextJsonAndPage) {
   EXPECT_THAT(text.out, HasSubstr("against forecasts for H200-SXM"));
   EXPECT_THAT(text.out, HasSubstr("recognised for 80 %"));
   EXPECT_THAT(text.out, HasSubstr("gemm bf16 m=512 n=6144 k=4096"));
-  EXPECT_THAT(text.out, HasSubstr("Not recognised: 1 names"));
+  EXPECT_THAT(text.out, HasSubstr("Not recognised: 1 name,"));
 
   const std::string html = file_text(page);
   EXPECT_THAT(html, HasSubstr("<svg"));

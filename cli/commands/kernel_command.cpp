@@ -20,7 +20,8 @@ Result<std::string> run_kernel(const KernelOptions& options) {
   if (options.json) return forecast_json(forecasts);
   std::string out = forecast_table(options.query, forecasts);
   if (!options.explain) return out + "\n" + hint_text("--explain shows why; --csv and --json are for programs.") + "\n";
-  for (const KernelForecast& f : forecasts) out += "\n" + (options.dtypes.size() > 1 ? f.dtype + " on " : "") + explain_text(f);
+  for (const KernelForecast& f : forecasts)
+    out += "\n" + (options.dtypes.size() > 1 ? f.dtype + " on " : "") + explain_text(f);
   return out;
 }
 

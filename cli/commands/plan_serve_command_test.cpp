@@ -20,16 +20,15 @@ TEST(PlanServeCli, TextSaysWhatItCostsBreaksAndStarts) {
   for (const char* part :
        {"Llama-3.2-1B, 100 requests/s, input 1024, output 128: TTFT 200 ms, TPOT 9.00 ms (p90)", "deployments tried",
         "$/h", "cheapest for its chance: ", "an hour", "margin: TTFT ", "to spare", "80 % interval: TTFT ", "chance",
-        "tokens/s/GPU", "tokens/s/user", "in flight", "weights + cache", "seen", "saturates at ", "price: ",
-        "start it with (", "meta-llama/Llama-3.2-1B"})
+        "tokens/s/GPU", "tokens/s/user", "in flight", "weights + cache", "seen", "saturates at ",
+        "price: ", "start it with (", "meta-llama/Llama-3.2-1B"})
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   EXPECT_EQ(run.out, run_tilecast(kSmall).out);  // nothing depends on time or chance
   // Where answers have time, the end of throughput comes first, which runs that end show later.
   const Ran patient = run_tilecast(
       "plan serve Llama-3.2-1B --slo ttft=200ms,tpot=20ms --rate 100 --output 128 --gpus H100-SXM,4xA100-SXM-80GB "
       "--engine vllm,sglang --dtype bf16 --num-prompts 300");
-  EXPECT_NE(patient.out.find(": throughput; simulated runs, which end, miss T"), std::string::npos)
-      << patient.out;
+  EXPECT_NE(patient.out.find(": throughput; simulated runs, which end, miss T"), std::string::npos) << patient.out;
   // Slower cards miss an objective before their throughput is all taken.
   const Ran slower = run_tilecast(
       "plan serve Llama-3.2-1B --slo ttft=200ms,tpot=9ms --rate 100 --output 128 --gpus 4xL40S --engine vllm "

@@ -110,7 +110,7 @@ TEST(ModelsCommand, ListsTheLibrary) {
 
 TEST(PredictCommand, OneImpossiblePairIsARowOfItsOwn) {
   const std::string asked =
-      "Llama-3.1-8B --gpu A100-SXM-80GB,H100-SXM --mode decode --batch 8 --context 1024 --dtype bf16,fp8";
+      "Llama-3.1-8B --gpu V100-SXM,H100-SXM --mode decode --batch 8 --context 1024 --dtype bf16,fp8";
   for (const std::string command : {"predict ", "memory "}) {
     const auto run = run_tilecast(command + asked);
     EXPECT_EQ(run.code, 0) << run.err;

@@ -91,7 +91,8 @@ Error problem_of(const CLI::App& app, const CLI::ParseError& stop, const std::ve
     const std::string all = "one of " + join(known, ", ");
     const bool families = deepest->get_name() == "kernel";
     if (strays.empty()) return error(families ? "a kernel family is missing" : "a command is missing", all);
-    return error(std::string("unknown ") + (families ? "kernel family" : "command") + " '" + strays.front() + "'", suggestion(strays.front(), known, all));
+    return error(std::string("unknown ") + (families ? "kernel family" : "command") + " '" + strays.front() + "'",
+                 suggestion(strays.front(), known, all));
   }
   std::string text = stop.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -144,7 +145,8 @@ int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
     return print_refusal(program, {"--color", "", "must be auto, always or never, not '" + wished + "'",
                                    "leave it out for colours on a terminal alone"});
   // Lists of texts take the next flag for one of theirs.
-  if (const auto valueless = valueless_flag(&deepest_of(app), words)) return print_refusal(program, *valueless, colour());
+  if (const auto valueless = valueless_flag(&deepest_of(app), words))
+    return print_refusal(program, *valueless, colour());
   Answer answer = chosen();
   if (!answer.text) return print_refusal(program, as_flag(std::move(answer.text).error()), colour());
   const int printed = print_output(program, *answer.text, colour());

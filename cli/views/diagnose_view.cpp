@@ -24,8 +24,9 @@ std::string summary(const DiagnosisReport& d) {
   for (const FamilyTime& f : d.families) launches += f.launches;
   std::string text = fmt::format("{}: {}{}, against forecasts for {}\n", d.trace, d.format,
                                  d.recorded_on.empty() ? "" : " of " + d.recorded_on, d.gpu);
-  text += fmt::format("GPU work {} in {} launches; kernels recognised for {} of it, forecast for {}\n",
-                      text_of(d.total), launches, share_words(d.recognised, d.total), share_words(d.compared, d.total));
+  text += fmt::format("GPU work {} in {}; kernels recognised for {} of it, forecast for {}\n", text_of(d.total),
+                      counted(launches, "launch", "launches"), share_words(d.recognised, d.total),
+                      share_words(d.compared, d.total));
   for (const DeviceTimeline& t : d.devices) {
     text += fmt::format("device {}: {} from first to last work, busy {}, idle {}", t.device, text_of(t.window),
                         share_words(t.busy, t.window), share_words(t.idle, t.window));
@@ -66,9 +67,9 @@ std::string kernel_table(const DiagnosisReport& d, Count top) {
   for (const RecordedWork& g : d.work) {
     if (top-- <= 0) break;
     const auto& c = g.forecast;
-    table.add({cut(g.name, kNameWidth), cut(shape_words(g), kShapeWidth), text_of(g.total), share_words(g.total, d.total),
-               fmt::format("{}", g.calls), text_of(g.per_call), c ? text_of(c->forecast) : "–",
-               c ? text_of(c->ceiling) : "–", limit_words(g)});
+    table.add({cut(g.name, kNameWidth), cut(shape_words(g), kShapeWidth), text_of(g.total),
+               share_words(g.total, d.total), fmt::format("{}", g.calls), text_of(g.per_call),
+               c ? text_of(c->forecast) : "–", c ? text_of(c->ceiling) : "–", limit_words(g)});
   }
   return "\nKernels by time\n" + table.shown(2);
 }
@@ -94,8 +95,9 @@ std::string shortfall_table(const DiagnosisReport& d, Count top) {
                share_words(g->above_ceiling, d.total), text_of(g->per_call), text_of(g->forecast->ceiling),
                three_digits(g->per_call / g->forecast->ceiling), limit_words(*g)});
   }
-  return fmt::format("\nAbove their ceiling: {} shapes, {} in all ({} of the GPU's time)\n", behind.size(),
-                     text_of(d.above_ceiling), share_words(d.above_ceiling, d.total)) +
+  return fmt::format("\nAbove their ceiling: {}, {} in all ({} of the GPU's time)\n",
+                     counted(static_cast<Count>(behind.size()), "shape"), text_of(d.above_ceiling),
+                     share_words(d.above_ceiling, d.total)) +
          table.shown(2);
 }
 
@@ -132,7 +134,7 @@ std::string gap_table(const DiagnosisReport& d) {
     table.add({text_of(g.start), text_of(g.length), cut(g.before, kNameWidth), cut(g.after, kNameWidth),
                g.host_late ? "host late" + (g.op.empty() ? "" : " (" + g.op + ")") : "launched"});
   }
-  std::string text = fmt::format("\nLongest of {} gaps on device {}\n", t.gaps, t.device) + table.shown(2);
+  std::string text = fmt::format("\nLongest of {} on device {}\n", counted(t.gaps, "gap"), t.device) + table.shown(2);
   if (!t.host_bound_spans.empty()) {
     const HostBoundSpan& longest = t.host_bound_spans.front();
     text += fmt::format(
@@ -169,9 +171,7 @@ std::string limit_words(const RecordedWork& work) {
   return "–";
 }
 
-std::string share_words(Seconds part, Seconds whole) {
-  return whole > seconds(0) ? percent(part / whole) : "0 %";
-}
+std::string share_words(Seconds part, Seconds whole) { return whole > seconds(0) ? percent(part / whole) : "0 %"; }
 
 std::string diagnose_text(const DiagnosisReport& d, Count top) {
   std::string text = summary(d) + family_table(d) + kernel_table(d, top) + shortfall_table(d, top) +

@@ -64,31 +64,29 @@ std::string overlap_note(Method method) {
 
 std::string forecast_table(const KernelQuery& query, const std::vector<KernelForecast>& forecasts) {
   const KernelForecast& first = forecasts.front();
-  const bool formats = std::any_of(forecasts.begin(), forecasts.end(),
-                                   [&](const KernelForecast& f) { return f.dtype != first.dtype; });
+  const bool formats =
+      std::any_of(forecasts.begin(), forecasts.end(), [&](const KernelForecast& f) { return f.dtype != first.dtype; });
   std::string dims;
   for (const auto& [name, value] : first.dims) dims += " " + name + "=" + value;
-  std::string out = fmt::format("{}{}, {}{}, {}\n\n", first.family, dims, formats ? "" : first.dtype + ", ",
-                                words_for(query.warmth),
-                                query.runtime == Runtime::graph ? "CUDA graph" : "eager launch");
+  std::string out =
+      fmt::format("{}{}, {}{}, {}\n\n", first.family, dims, formats ? "" : first.dtype + ", ", words_for(query.warmth),
+                  query.runtime == Runtime::graph ? "CUDA graph" : "eager launch");
   std::vector<Table::Column> columns = {{"GPU", Align::left}};
   if (formats) columns.push_back({"dtype", Align::left});
-  columns.insert(columns.end(),
-              {{"forecast"},
-               {"80 % interval"},
-               {"bound"},
-               {"efficiency"},
-               {"limited by", Align::left},
-               {"speed"},
-               {"seen", Align::left}});
+  columns.insert(columns.end(), {{"forecast"},
+                                 {"80 % interval"},
+                                 {"bound"},
+                                 {"efficiency"},
+                                 {"limited by", Align::left},
+                                 {"speed"},
+                                 {"seen", Align::left}});
   Table table(columns);
   for (const KernelForecast& f : forecasts) {
     std::vector<std::string> cells = {f.gpu};
     if (formats) cells.push_back(f.dtype);
-    cells.insert(cells.end(),
-                 {text_of(f.latency), text_of_interval(f.interval.low, f.interval.high), text_of(f.bound),
-                  percent(f.efficiency), std::string(name_of(f.limited_by)),
-                  three_digits(first.latency / f.latency) + "×", seen_text(name_of(f.seen))});
+    cells.insert(cells.end(), {text_of(f.latency), text_of_interval(f.interval.low, f.interval.high), text_of(f.bound),
+                               percent(f.efficiency), std::string(name_of(f.limited_by)),
+                               three_digits(first.latency / f.latency) + "×", seen_text(name_of(f.seen))});
     table.add(std::move(cells));
   }
   out += table.shown();

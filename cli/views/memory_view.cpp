@@ -58,9 +58,8 @@ std::string memory_table(const MemoryRows& rows) {
 }
 
 std::string parallel_memory_table(const MemoryRows& rows) {
-  Table table(
-      with_needs({{"on", Align::left}, {"dtype", Align::left}, {"stage"}},
-                 {{"KV tokens"}, {"fits", Align::left}, {"largest batch"}, {"longest sequence"}}));
+  Table table(with_needs({{"on", Align::left}, {"dtype", Align::left}, {"stage"}},
+                         {{"KV tokens"}, {"fits", Align::left}, {"largest batch"}, {"longest sequence"}}));
   for (const Row<MemoryForecast>& row : rows) {
     const StepSetting& s = row.setting;
     const std::vector<std::string> names = {gpus_text(s.cluster, s.gpus, s.gpus_per_node), s.dtype};

@@ -267,10 +267,9 @@ Error no_deployment(const PlanServeQuery& q, const ServingPlan& p) {
 
 std::string plan_serve_text(const PlanServeQuery& q, const ServingPlan& p) {
   std::string text = plan_load_text(q, p);
-  text += fmt::format(
-      "{} tried; {}, {} with any number of GPUs allowed; {} simulated\n", counted(p.tried, "deployment"),
-      counted(p.too_large, "setup does not fit", "setups do not fit"), counted(p.too_slow, "misses", "miss"),
-      p.finalists.size());
+  text += fmt::format("{} tried; {}, {} with any number of GPUs allowed; {} simulated\n",
+                      counted(p.tried, "deployment"), counted(p.too_large, "setup does not fit", "setups do not fit"),
+                      counted(p.too_slow, "misses", "miss"), p.finalists.size());
   if (p.unsuited > 0)
     text += fmt::format("{} ruled out: {}\n", counted(p.unsuited, "setup is", "setups are"), p.does_not_suit);
   for (const std::string& note : p.notes) text += note_word("Note:") + " " + note + "\n";

@@ -128,8 +128,8 @@ std::string plan_train_text(const TrainingPlanResult& p) {
   }
   std::string notes;
   for (const std::string& note : p.notes) notes += note_word("Note:") + " " + note + "\n";
-  return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n", p.model, step_text(p), where_text(p),
-                     grouped(p.tried), grouped(p.fit)) +
+  return fmt::format("{}, {} on {}: {} layouts tried, {} fit\n", p.model, step_text(p), where_text(p), grouped(p.tried),
+                     grouped(p.fit)) +
          notes + "\n" + table.shown() + "\n" + cost_text(p) + failures_text(p.whole) + limits_text(p) + advice_text(p) +
          scaling_text(p);
 }

@@ -31,13 +31,13 @@ std::string range_text(const Interval& interval) { return text_of(interval.low) 
 
 std::string times_text(const RetimedDevice& d) {
   const auto change = [](Seconds before, Seconds after) { return text_of(before) + " -> " + text_of(after); };
-  std::string text = fmt::format("device {}: first to last work {}, busy {}, idle {} (host late {})", d.device,
-                                 change(d.recorded.window, d.retimed.window), change(d.recorded.busy, d.retimed.busy),
-                                 change(d.recorded.idle, d.retimed.idle),
-                                 change(d.recorded.idle_host_late, d.retimed.idle_host_late));
+  std::string text =
+      fmt::format("device {}: first to last work {}, busy {}, idle {} (host late {})", d.device,
+                  change(d.recorded.window, d.retimed.window), change(d.recorded.busy, d.retimed.busy),
+                  change(d.recorded.idle, d.retimed.idle), change(d.recorded.idle_host_late, d.retimed.idle_host_late));
   if (d.recorded.exposed_collectives > seconds(0))
-    text += fmt::format(", collectives alone {}",
-                        change(d.recorded.exposed_collectives, d.retimed.exposed_collectives));
+    text +=
+        fmt::format(", collectives alone {}", change(d.recorded.exposed_collectives, d.retimed.exposed_collectives));
   return text + "\n";
 }
 
@@ -48,11 +48,14 @@ std::string head_text(const RetimeReport& r) {
   text += fmt::format("GPU work {} -> {} (80 %: {}), {} times as long\n", text_of(r.recorded), text_of(r.retimed),
                       range_text(r.interval), three_digits(r.recorded > seconds(0) ? r.retimed / r.recorded : 1));
   for (const RetimedDevice& d : r.devices) text += times_text(d);
-  const auto part = [&](RetimeBasis basis) { return share_words(r.by_basis[static_cast<std::size_t>(basis)], r.recorded); };
-  text += fmt::format("of the recorded time {} is re-timed by its shape, {} as collectives, {} as streams of memory; {} "
-                      "stays as recorded ({} not recognised)\n",
-                      part(RetimeBasis::shape), part(RetimeBasis::collective), part(RetimeBasis::stream),
-                      part(RetimeBasis::recorded), share_words(r.not_recognised, r.recorded));
+  const auto part = [&](RetimeBasis basis) {
+    return share_words(r.by_basis[static_cast<std::size_t>(basis)], r.recorded);
+  };
+  text += fmt::format(
+      "of the recorded time {} is re-timed by its shape, {} as collectives, {} as streams of memory; {} "
+      "stays as recorded ({} not recognised)\n",
+      part(RetimeBasis::shape), part(RetimeBasis::collective), part(RetimeBasis::stream), part(RetimeBasis::recorded),
+      share_words(r.not_recognised, r.recorded));
   std::string limits;
   for (const LimitShare& limit : r.limits)
     limits += fmt::format("{}{} {}", limits.empty() ? "" : ", ", limit.limit, share_words(limit.time, r.retimed));
@@ -98,6 +101,8 @@ std::string kept_table(const RetimeReport& r, Count top) {
 
 }  // namespace
 
-std::string retime_text(const RetimeReport& r, Count top) { return head_text(r) + work_table(r, top) + kept_table(r, top); }
+std::string retime_text(const RetimeReport& r, Count top) {
+  return head_text(r) + work_table(r, top) + kept_table(r, top);
+}
 
 }  // namespace tilecast

@@ -23,7 +23,7 @@ step
 # Formats that a card does not have are marked, and the rest goes on.
 
 # %%
-formats = tilecast.predict("Llama-3.1-8B", gpu=["A100-SXM-80GB", "H100-SXM", "B200"], dtype=["bf16", "fp8", "nvfp4"], mode="prefill", seq=4096)
+formats = tilecast.predict("Llama-3.1-8B", gpu=["V100-SXM", "H100-SXM", "B200"], dtype=["bf16", "fp8", "nvfp4"], mode="prefill", seq=4096)
 for row in formats:
     print(row.arguments, f"{row.answer.step_ms:.1f} ms" if row.answer else f"impossible: {row.error.problem}")
 

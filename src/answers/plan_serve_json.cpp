@@ -169,10 +169,9 @@ std::string plan_serve_json(const PlanServeQuery& q, const ServingPlan& p) {
     json["launch"] = best.launch;
   }
   if (!p.best)
-    json["problem"] =
-        fmt::format("{} tried ({}, {} with any number of GPUs allowed)", counted(p.tried, "deployment"),
-                    counted(p.too_large, "setup does not fit", "setups do not fit"),
-                    counted(p.too_slow, "misses", "miss"));
+    json["problem"] = fmt::format("{} tried ({}, {} with any number of GPUs allowed)", counted(p.tried, "deployment"),
+                                  counted(p.too_large, "setup does not fit", "setups do not fit"),
+                                  counted(p.too_slow, "misses", "miss"));
   if (p.nearest) json["nearest"] = deployment_json(p, *p.nearest);
   if (p.attainable) json["attainable"] = deployment_json(p, *p.attainable);
   if (p.pictures) json["pictures"] = pictures_json(*p.pictures);

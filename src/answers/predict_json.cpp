@@ -77,7 +77,9 @@ Json row_json(const Row<StepForecast>& row) {
                    {"model_flops", s.flops},
                    {"mfu", s.mfu},
                    {"energy_j", s.joules ? Json(*s.joules) : Json()},
-                   {"limited_by", s.host_bound ? Json("host") : s.limited_by ? Json(name_of(*s.limited_by)) : Json()},
+                   {"limited_by", s.host_bound   ? Json("host")
+                                  : s.limited_by ? Json(name_of(*s.limited_by))
+                                                 : Json()},
                    {"host_bound", s.host_bound},
                    {"seen", name_of(s.seen)},
                    {"memory_bytes", memory_json(s.memory)},

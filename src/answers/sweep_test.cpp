@@ -163,9 +163,10 @@ TEST(Rows, NameUnitsAndJoinGroups) {
   EXPECT_THAT(all.columns, ElementsAre("gpu", "memory_weights_bytes", "memory_fits", "memory_cache_room_tokens",
                                        "family", "dims", "notes", "interval_low_ms", "interval_high_ms",
                                        "ttft_interval_low_ms", "ttft_interval_high_ms"));
-  EXPECT_EQ(csv_text(all), "gpu,memory_weights_bytes,memory_fits,memory_cache_room_tokens,family,dims,notes,"
-                           "interval_low_ms,interval_high_ms,ttft_interval_low_ms,ttft_interval_high_ms\n"
-                           "A,1.5,true,7,gemm,m=8 n=4,a; b,1,2,3,4\n");
+  EXPECT_EQ(csv_text(all),
+            "gpu,memory_weights_bytes,memory_fits,memory_cache_room_tokens,family,dims,notes,"
+            "interval_low_ms,interval_high_ms,ttft_interval_low_ms,ttft_interval_high_ms\n"
+            "A,1.5,true,7,gemm,m=8 n=4,a; b,1,2,3,4\n");
 }
 
 TEST(Rows, AreQuotedWhereTheyMustBe) {
@@ -176,8 +177,8 @@ TEST(Rows, AreQuotedWhereTheyMustBe) {
 }
 
 TEST(Rows, OfADocumentWithAListOfItsOwn) {
-  const json query = {{"model", "gpt2"}, {"gpu", "H100-SXM"}, {"num-prompts", 4}, {"input", 64}, {"output", 16},
-                      {"rate", "1..2"}};
+  const json query = {{"model", "gpt2"}, {"gpu", "H100-SXM"}, {"num-prompts", 4},
+                      {"input", 64},     {"output", 16},      {"rate", "1..2"}};
   const AnswerRows all = rows("simulate", query);
   ASSERT_EQ(all.rows.size(), 2u);
   EXPECT_EQ(all.columns.front(), "rate");

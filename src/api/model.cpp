@@ -42,7 +42,8 @@ Result<Model> onnx_model(const ModelQuery& query) {
   options.allow_unknown = query.allow_unknown;
   for (const std::string& dim : query.dims) {
     const auto equals = dim.find('=');
-    if (equals == std::string::npos) return field_error("dim", "'" + dim + "' is not a name=value", "for example batch=8");
+    if (equals == std::string::npos)
+      return field_error("dim", "'" + dim + "' is not a name=value", "for example batch=8");
     const auto value = part_count(std::string_view(dim).substr(equals + 1), "dim " + dim.substr(0, equals));
     if (!value) return value.error();
     options.dims[dim.substr(0, equals)] = *value;

@@ -256,7 +256,8 @@ Result<TrainingPlanResult> plan_train(const PlanTrainQuery& q, const Watch& prog
   auto result = begun(q, chosen->query);
   if (!result) return result;
   result->tried_gpus = std::move(search).tried();
-  if (std::string note = plain_node_note(chosen->query.cluster); !note.empty()) result->notes.push_back(std::move(note));
+  if (std::string note = plain_node_note(chosen->query.cluster); !note.empty())
+    result->notes.push_back(std::move(note));
   add_layouts(*result, q, *chosen);
   result->advice = advice_for(q, chosen->query, chosen->plan, chosen->whole, with);
   if (!q.scaling || result->ranked.empty()) return result;

@@ -16,7 +16,8 @@ Seconds predicted(StepQuery query, const Prompts& prompts, const std::vector<Cou
   query.mode = decodes.empty() ? Mode::prefill : prompts.empty() ? Mode::decode : Mode::mixed;
   for (const StepPredictor::Prompt& p : prompts)
     query.requests += fmt::format("{}1x{}+{}", query.requests.empty() ? "" : ",", p.fresh, p.cached);
-  for (const Count cached : decodes) query.requests += fmt::format("{}1x1+{}", query.requests.empty() ? "" : ",", cached);
+  for (const Count cached : decodes)
+    query.requests += fmt::format("{}1x1+{}", query.requests.empty() ? "" : ",", cached);
   const auto step = forecast(query);
   EXPECT_TRUE(step) << step.error().line();
   return step ? step->time : seconds(1);

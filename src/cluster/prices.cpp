@@ -56,7 +56,8 @@ Result<PriceTable> parse_prices(std::string_view text, const std::string& place)
     const auto price = price_from(cell("usd_per_hour"));
     if (!price || cell("gpu").empty())
       return Error{place + ":" + std::to_string(number), "usd_per_hour",
-                   "'" + cell("usd_per_hour") + "' is not a price for '" + cell("gpu") + "'", "for example H100-SXM,2.50"};
+                   "'" + cell("usd_per_hour") + "' is not a price for '" + cell("gpu") + "'",
+                   "for example H100-SXM,2.50"};
     const auto known = find_gpu(cell("gpu"));  // by any of its names; a card of one's own has its own
     const std::string key = name_key(known ? known->name : cell("gpu"));
     if (!table.by_gpu.try_emplace(key, Price{*price, cell("provider"), cell("read_on")}).second)

@@ -9,6 +9,7 @@
 #include "kernel/attention_prefill.h"
 #include "kernel/gemm.h"
 #include "kernel/moe.h"
+#include "support/counted.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -311,10 +312,11 @@ Found below_ceiling(const Case& c) {
       : worst->family == WorkFamily::moe       ? "another backend of the engine's mixture of experts"
       : worst->family == WorkFamily::attention ? "another backend of scaled_dot_product_attention"
                                                : "a fused or vectorised kernel: contiguous tensors, torch.compile";
-  return Suggestion{"Kernels below what their kind reaches",
-                    fmt::format("{} shapes lose {} against their ceilings; most of it ({}) in {}", groups, ms(lost),
-                                ms(worst->lost()), worst->op.empty() ? worst->name : worst->op),
-                    std::string(remedy), lost};
+  return Suggestion{
+      "Kernels below what their kind reaches",
+      fmt::format("{} {} against their ceilings; most of it ({}) in {}", counted(groups, "shape loses", "shapes lose"),
+                  ms(lost), ms(worst->lost()), worst->op.empty() ? worst->name : worst->op),
+      std::string(remedy), lost};
 }
 
 constexpr Found (*kAdvisers[])(const Case&) = {

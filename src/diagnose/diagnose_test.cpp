@@ -229,7 +229,8 @@ TEST(Advice, FindsWhatIsWrong) {
 // A bound that the recorded work beats is a shape misread.
 TEST(Diagnose, NoBoundOfTheMeasuredProgramsIsBeaten) {
   int traces = 0, compared = 0;
-  for (const auto& file : std::filesystem::directory_iterator(TILECAST_SOURCE_DIR "/data/measurements/traces/h200_programs")) {
+  for (const auto& file :
+       std::filesystem::directory_iterator(TILECAST_SOURCE_DIR "/data/measurements/traces/h200_programs")) {
     const auto recording = read_recording(file.path().string());
     ASSERT_TRUE(recording) << recording.error().line();
     const auto found = diagnose(*recording, h200(), &shipped_models());

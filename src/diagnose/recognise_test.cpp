@@ -221,7 +221,10 @@ TEST(Shapes, AConvolutionWithoutItsStrideIsNoShape) {
   // Groups are told by the weights.
   OperatorCall depthwise = call("aten::cudnn_convolution", {{8, 64, 56, 56}, {64, 1, 3, 3}});
   depthwise.result = {8, 64, 28, 28};
-  EXPECT_EQ(shape_text(depthwise), "conv2d bf16 batch=8;in-channels=64;out-channels=64;height=56;width=56;kernel-h=3;kernel-w=3;stride=2;padding=1;groups=64");
+  EXPECT_EQ(
+      shape_text(depthwise),
+      "conv2d bf16 "
+      "batch=8;in-channels=64;out-channels=64;height=56;width=56;kernel-h=3;kernel-w=3;stride=2;padding=1;groups=64");
   EXPECT_EQ(shape_text(call("aten::cudnn_convolution", {{8, 64, 56, 56}, {64, 48, 3, 3}})), "none");
 }
 

@@ -101,7 +101,8 @@ struct BadRows {
 
 Result<Recording> finish(RecordingBuilder builder, const BadRows& bad) {
   if (bad.rows > 0 && builder.works() == 0) return error(bad.first, "no row of the table can be used");
-  if (bad.rows > 0) builder.note(fmt::format("{} left out; the first: {}", counted(bad.rows, "row was", "rows were"), bad.first));
+  if (bad.rows > 0)
+    builder.note(fmt::format("{} left out; the first: {}", counted(bad.rows, "row was", "rows were"), bad.first));
   return std::move(builder).finish();
 }
 

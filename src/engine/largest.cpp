@@ -56,8 +56,8 @@ Result<Largest> largest_where(const Run& run, const std::function<Result<bool>(c
   constexpr Count kMostRequests = Count{1} << 20;
   const Requests first = run.workload.requests.front();
   const Count length = first.cached + first.new_tokens, most = longest_context(run.model);
-  const auto batch = bisect(kMostRequests / units.batch,
-                            [&](Count n) { return fits(with(run, n * units.batch, length)); });
+  const auto batch =
+      bisect(kMostRequests / units.batch, [&](Count n) { return fits(with(run, n * units.batch, length)); });
   if (!batch) return batch.error();
   const auto longest =
       bisect(most / units.length, [&](Count n) { return fits(with(run, first.count, n * units.length)); });

@@ -32,7 +32,8 @@ bool unpacks_floats(const Gpu& gpu, const Launcher& engine) {
 
 // fp8 where the card has no such products: vLLM and SGLang read it as weights alone (fp8.py, "use_marlin").
 bool fp8_as_weights(const Gpu& gpu, const Format& format, const Launcher& engine) {
-  const bool eight = format.math == DType::fp8 && format.activation_bits < 16 && format.weight_bits > 7;
+  const bool eight =
+      format.math == DType::fp8 && format.activation_bits < 16 && format.weight_bits >= bits_of(DType::fp8);
   return eight && nvidia(gpu) && !gpu.has_tensor(DType::fp8, DType::fp32) && unpacks_floats(gpu, engine) &&
          (engine == Launcher::vllm || engine == Launcher::sglang);
 }

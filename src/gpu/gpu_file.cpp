@@ -102,10 +102,10 @@ void check_narrow_pipes(Reader& read, const Gpu& gpu) {
   const bool fp8 = has(DType::fp8) && gpu.architecture < Architecture::ada;
   const bool fp4 = has(DType::fp4) && gpu.architecture < Architecture::blackwell;
   if (gpu.vendor == Vendor::nvidia && (fp8 || fp4))
-    read.fail(fmt::format("tensor_ops_per_clock_per_sm.{}", fp8 ? "fp8/fp32" : "fp4/fp32"),
-              fmt::format("is given, and no tensor core of {} multiplies {}", name_of(gpu.architecture),
-                          fp8 ? "fp8" : "fp4"),
-              "leave it out (null beside \"like\"), or start from a card of that architecture");
+    read.fail(
+        fmt::format("tensor_ops_per_clock_per_sm.{}", fp8 ? "fp8/fp32" : "fp4/fp32"),
+        fmt::format("is given, and no tensor core of {} multiplies {}", name_of(gpu.architecture), fp8 ? "fp8" : "fp4"),
+        "leave it out (null beside \"like\"), or start from a card of that architecture");
 }
 
 void read_identity(Reader& read, Gpu& gpu) {

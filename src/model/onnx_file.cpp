@@ -32,7 +32,8 @@ class Parser {
       use(*field);
     }
     if (!reader.problem().empty())
-      fail(fmt::format("is not a complete ONNX model: it {} at byte {}", reader.problem(), reader.where() - file_.data()),
+      fail(fmt::format("is not a complete ONNX model: it {} at byte {}", reader.problem(),
+                       reader.where() - file_.data()),
            "export or download it again");
   }
   std::string_view bytes(const WireField& field) {

@@ -362,7 +362,8 @@ TEST(Onnx, OpenDimensionsMustBeSet) {
   Writer w;
   w.input("x", {"batch", "", Count{8}});
   w.output(w.node("Relu", "y", {"x"}));
-  EXPECT_EQ(refused_with(w.file()), "test.onnx: dimensions batch, x.1 have no value (say what they are: dim batch=N, dim x.1=N)");
+  EXPECT_EQ(refused_with(w.file()),
+            "test.onnx: dimensions batch, x.1 have no value (say what they are: dim batch=N, dim x.1=N)");
   OnnxOptions options;
   options.dims = {{"batch", 2}, {"x.1", 3}};
   EXPECT_EQ(lines(imported(w.file(), options)), Lines{"elementwise elements=48;op=relu"});

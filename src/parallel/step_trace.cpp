@@ -37,7 +37,7 @@ Status check_node(const CommGroups& groups, const RankTrace& r, std::size_t plac
 
 Status check(const CommGroups& groups, std::span<const RankTrace> ranks) {
   std::map<int, std::pair<int, std::vector<SizedCall>>> calls;  // group -> a member and what it runs
-  std::map<Message, int> open;                             // sent, less received
+  std::map<Message, int> open;                                  // sent, less received
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const RankTrace& r = ranks[i];
     if (r.rank != static_cast<int>(i)) return error(fmt::format("rank {} stands in place {}", r.rank, i));

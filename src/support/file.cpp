@@ -30,7 +30,8 @@ Error not_written(const std::string& path, int code) {
   return Error{path, "", fmt::format("cannot be written: {}", std::strerror(code)), "check folder and permissions"};
 }
 Error not_whole(const std::string& path, int code) {
-  return Error{path, "", fmt::format("could not be written to its end: {}", std::strerror(code)), remedy_of_write(code)};
+  return Error{path, "", fmt::format("could not be written to its end: {}", std::strerror(code)),
+               remedy_of_write(code)};
 }
 
 // Where the text goes.
