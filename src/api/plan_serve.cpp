@@ -322,8 +322,8 @@ class Described {
     std::string text;
     for (const auto& [ratio, words] : missed) text += (text.empty() ? "" : ", ") + words;
     if (m.cancelled > 0)
-      text += (text.empty() ? "" : ", ") + fmt::format("{} of {} requests given up by their clients", m.cancelled,
-                                                       m.cancelled + m.completed);
+      text += (text.empty() ? "" : ", ") +
+              fmt::format("{} of {} requests given up by their clients", m.cancelled, m.cancelled + m.completed);
     if (m.refused > 0) text += (text.empty() ? "" : ", ") + std::string("requests that do not fit the cache");
     return text;
   }
