@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal/countdown.h"
 #include "answers/documents.h"
+#include "cli/terminal/countdown.h"
 #include "cli/views/plan_serve_view.h"
 #include "support/file.h"
 #include "support/folder.h"

@@ -73,8 +73,8 @@ TEST(PlanServeCli, PoolsApart) {
   // Limits of both pools stand in the table.
   const Ran text = run_tilecast(kSmall + "--disaggregated");
   const auto limits = [](const Json& pool) {
-    const Json& step = pool["chunked_prefill_size"].get<int>() > 0 ? pool["chunked_prefill_size"]
-                                                                   : pool["max_num_batched_tokens"];
+    const Json& step =
+        pool["chunked_prefill_size"].get<int>() > 0 ? pool["chunked_prefill_size"] : pool["max_num_batched_tokens"];
     return pool["max_num_seqs"].dump() + " / " + step.dump();
   };
   EXPECT_NE(text.out.find(limits(best["prefill_pool"]) + "; " + limits(best["pool"])), std::string::npos) << text.out;
@@ -131,7 +131,8 @@ TEST(PlanServeCli, NamesToFillIn) {
   const std::string folder = scratch_path("plan-blank");
   const Ran run = run_tilecast(
       "plan serve Llama-3.1-8B --slo ttft=2s,tpot=50ms --rate 2 --gpus H100-SXM --engine trtllm --dtype fp8 "
-      "--num-prompts 100 --save-dir " + folder);
+      "--num-prompts 100 --save-dir " +
+      folder);
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find("fp8 *"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("* its files ask for a name: a checkpoint of meta-llama/Llama-3.1-8B in fp8"),
@@ -147,11 +148,13 @@ TEST(PlanServeCli, NamesToFillIn) {
   }
   expect_sound(folder);
   // As the line says it is done; then the guard lets the client be asked for.
-  ASSERT_EQ(run_shell("cd " + folder +
-                      "/plan-1 && sed -i 's|NAME-A-CHECKPOINT-IN-FP8-OF-Llama-3.1-8B|some/checkpoint|g' ./*.sh ./*.yaml")
-                .code,
-            0);
-  const Ran filled = run_shell("cd " + folder + "/plan-1 && mkdir bin && printf '#!/bin/sh\\necho \"$@\"\\n' >bin/vllm && "
+  ASSERT_EQ(
+      run_shell("cd " + folder +
+                "/plan-1 && sed -i 's|NAME-A-CHECKPOINT-IN-FP8-OF-Llama-3.1-8B|some/checkpoint|g' ./*.sh ./*.yaml")
+          .code,
+      0);
+  const Ran filled = run_shell("cd " + folder +
+                               "/plan-1 && mkdir bin && printf '#!/bin/sh\\necho \"$@\"\\n' >bin/vllm && "
                                "chmod +x bin/vllm && PATH=\"$PWD/bin:$PATH\" bash bench.sh");
   EXPECT_EQ(filled.code, 0) << filled.err;
   EXPECT_NE(filled.out.find("--model some/checkpoint"), std::string::npos) << filled.out;

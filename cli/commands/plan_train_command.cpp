@@ -1,7 +1,7 @@
 #include "cli/commands/plan_train_command.h"
 
-#include "cli/terminal/countdown.h"
 #include "answers/documents.h"
+#include "cli/terminal/countdown.h"
 #include "cli/views/plan_train_view.h"
 #include "support/file.h"
 

@@ -60,8 +60,9 @@ std::string many_gpus_text(const PredictOptions& options, const StepRows& rows, 
   return out + parallel_breakdown(steps.front()) +
          (exported.empty()
               ? "\n" +
-                    hint_text("--kernels lists a rank's kernels, --trace FILE draws the step, one lane a pipeline rank; "
-                              "--export-chakra DIR writes every rank's part of it for ASTRA-sim.") +
+                    hint_text(
+                        "--kernels lists a rank's kernels, --trace FILE draws the step, one lane a pipeline rank; "
+                        "--export-chakra DIR writes every rank's part of it for ASTRA-sim.") +
                     "\n"
               : exported);
 }

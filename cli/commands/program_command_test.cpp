@@ -29,8 +29,8 @@ TEST(ProgramCommand, JsonHasEveryPart) {
   options.json = true;
   const auto text = run_predict(options);
   ASSERT_TRUE(text) << text.error().line();
-  for (const char* field : {"step_ms", "interval_ms", "kernels_ms", "host_ms", "launches", "recognised", "phases", "operators",
-                            "modules", "memory_bytes", "over_calls", "peak_module"})
+  for (const char* field : {"step_ms", "interval_ms", "kernels_ms", "host_ms", "launches", "recognised", "phases",
+                            "operators", "modules", "memory_bytes", "over_calls", "peak_module"})
     EXPECT_THAT(*text, testing::HasSubstr(std::string("\"") + field + "\"")) << field;
 }
 

@@ -82,8 +82,7 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
     std::vector<std::string> cells = objective_cells(p, d);
     for (std::string& cell : std::vector<std::string>{
              fmt::format("{} × {}", d.gpus, d.gpu), std::string(name_of(d.engine)),
-             formats_text(d) + (d.to_fill_in.empty() ? "" : " *"), spread_text(d),
-             limits_text(d),
+             formats_text(d) + (d.to_fill_in.empty() ? "" : " *"), spread_text(d), limits_text(d),
              text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
              p.any_objective() ? percent(d.margin) : "–", d.chance ? percent(*d.chance) : "–",
              fmt::format("{:.0f}", d.tokens_per_gpu), fmt::format("{:.0f}", d.tokens_per_user),

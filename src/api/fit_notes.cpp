@@ -37,8 +37,8 @@ void add_fit_note(const DeploymentOptions& o, std::vector<std::string>& notes) {
   const SchedulerLimits own = limits_of(o);
   ServingLimits limits{own.max_sequences, own.max_tokens, own.chunk};
   if (o.spread) limits.ranks = o.spread->layout.ranks(), limits.attention_dp = o.spread->layout.dp;
-  add(fit_note({o.model, o.spread ? o.spread->layout : RankLayout{}, o.engine,
-                o.spread ? o.spread->cluster.gpu : o.gpu, limits, o.memory_fraction}),
+  add(fit_note({o.model, o.spread ? o.spread->layout : RankLayout{}, o.engine, o.spread ? o.spread->cluster.gpu : o.gpu,
+                limits, o.memory_fraction}),
       notes);
 }
 

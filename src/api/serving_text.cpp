@@ -95,11 +95,12 @@ Result<WorkloadOptions> workload_from(const LoadQuery& load, Count requests, dou
   w.input = *input, w.output = *output;
   if (auto fine = check(w); !fine) return fine.error();
   if (w.prefixes > 0 && w.prefix_tokens > w.input.mean)
-    return field_error("prefix-tokens",
-                       fmt::format("{} are more than a prompt's {}: input counts the prefix (other than with vllm bench, "
-                                   "which adds the two)",
-                                   w.prefix_tokens, w.input.mean),
-                       fmt::format("input {}", w.prefix_tokens + w.input.mean));
+    return field_error(
+        "prefix-tokens",
+        fmt::format("{} are more than a prompt's {}: input counts the prefix (other than with vllm bench, "
+                    "which adds the two)",
+                    w.prefix_tokens, w.input.mean),
+        fmt::format("input {}", w.prefix_tokens + w.input.mean));
   return w;
 }
 

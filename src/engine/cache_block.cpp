@@ -2,8 +2,8 @@
 // - vLLM 0.14.0: vllm/platforms/cuda.py, check_and_update_config.
 // - SGLang 0.5.6: python/sglang/srt/server_args.py, _handle_model_specific_adjustments and
 //   _handle_attention_backend_compatibility; docs/advanced_features/attention_backend.md. Which release made TensorRT-
-//   LLM's kernels the default of plain attention on Blackwell, where FlashInfer's stood before, is not said; FlashInfer's
-//   take their blocks as well.
+//   LLM's kernels the default of plain attention on Blackwell, where FlashInfer's stood before, is not said;
+//   FlashInfer's take their blocks as well.
 // - TensorRT-LLM 1.2.0: tensorrt_llm/_torch/pyexecutor/py_executor_creator.py (enable_flash_mla).
 #include "engine/cache_block.h"
 

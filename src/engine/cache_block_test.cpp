@@ -22,16 +22,16 @@ struct Case {
 TEST(CacheBlock, IsWhatTheAttentionKernelTakes) {
   using enum EngineKind;
   for (const Case& c : {
-           Case{vllm, "H100-SXM", "DeepSeek-V3", 0, 64},     {vllm, "H100-SXM", "DeepSeek-V3", 16, 64},
-           {vllm, "H100-SXM", "DeepSeek-V3", 128, 128},      {vllm, "B200", "DeepSeek-V3", 0, 64},
-           {vllm, "B200", "DeepSeek-V3", 32, 32},            {vllm, "H100-SXM", "DeepSeek-V3.2", 128, 64},
-           {vllm, "L40S", "DeepSeek-V2-Lite", 0, 16},        {vllm, "MI300X", "DeepSeek-V3", 0, 16},
-           {vllm, "B200", "Llama-3.1-8B", 0, 16},            {sglang, "B200", "DeepSeek-V3", 0, 64},
-           {sglang, "B200", "DeepSeek-V3", 32, 32},          {sglang, "B200", "DeepSeek-V3", 128, 64},
-           {sglang, "H100-SXM", "DeepSeek-V3", 0, 1},        {sglang, "H100-SXM", "DeepSeek-V3.2", 0, 64},
-           {sglang, "B200", "Llama-3.1-8B", 0, 64},          {sglang, "B200", "Llama-3.1-8B", 16, 16},
-           {sglang, "H100-SXM", "Llama-3.1-8B", 0, 1},       {sglang, "MI300X", "DeepSeek-V3", 0, 1},
-           {trtllm, "H100-SXM", "DeepSeek-V3", 0, 64},       {trtllm, "B200", "DeepSeek-V3", 0, 32},
+           Case{vllm, "H100-SXM", "DeepSeek-V3", 0, 64}, {vllm, "H100-SXM", "DeepSeek-V3", 16, 64},
+           {vllm, "H100-SXM", "DeepSeek-V3", 128, 128},  {vllm, "B200", "DeepSeek-V3", 0, 64},
+           {vllm, "B200", "DeepSeek-V3", 32, 32},        {vllm, "H100-SXM", "DeepSeek-V3.2", 128, 64},
+           {vllm, "L40S", "DeepSeek-V2-Lite", 0, 16},    {vllm, "MI300X", "DeepSeek-V3", 0, 16},
+           {vllm, "B200", "Llama-3.1-8B", 0, 16},        {sglang, "B200", "DeepSeek-V3", 0, 64},
+           {sglang, "B200", "DeepSeek-V3", 32, 32},      {sglang, "B200", "DeepSeek-V3", 128, 64},
+           {sglang, "H100-SXM", "DeepSeek-V3", 0, 1},    {sglang, "H100-SXM", "DeepSeek-V3.2", 0, 64},
+           {sglang, "B200", "Llama-3.1-8B", 0, 64},      {sglang, "B200", "Llama-3.1-8B", 16, 16},
+           {sglang, "H100-SXM", "Llama-3.1-8B", 0, 1},   {sglang, "MI300X", "DeepSeek-V3", 0, 1},
+           {trtllm, "H100-SXM", "DeepSeek-V3", 0, 64},   {trtllm, "B200", "DeepSeek-V3", 0, 32},
            {trtllm, "H100-SXM", "Llama-3.1-8B", 0, 32},
        }) {
     const CacheBlock block = cache_block(c.engine, gpu_named(c.gpu), model_named(c.model), c.asked);

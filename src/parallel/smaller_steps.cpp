@@ -50,8 +50,9 @@ Result<std::string> fit_note(const FitQuestion& q) {
   if (!smaller) return std::move(smaller).error();
   const bool fits = own->cache > bytes(0);
   const std::string lacks =
-      fits ? fmt::format("{:.1f} GiB of {} are left for keys and values, no more than the forecast of memory is unsure of",
-                         in_gibibytes(own->cache), q.gpu.name)
+      fits ? fmt::format(
+                 "{:.1f} GiB of {} are left for keys and values, no more than the forecast of memory is unsure of",
+                 in_gibibytes(own->cache), q.gpu.name)
            : fmt::format("it does not fit {} by {}'s own steps", q.gpu.name, name_of(q.engine.kind));
   if (!smaller->empty()) return fmt::format("{}: it fits with {}, as plan serve starts it", lacks, *smaller);
   return fits ? lacks + ": plan serve passes over it" : std::string();

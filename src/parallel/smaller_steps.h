@@ -1,5 +1,5 @@
-// What a model lacks with an engine's own steps and may have with smaller ones, and how sure that it fits is: the rule by
-// which `memory`, `predict`, `simulate` and `plan serve` say what fits.
+// What a model lacks with an engine's own steps and may have with smaller ones, and how sure that it fits is: the rule
+// by which `memory`, `predict`, `simulate` and `plan serve` say what fits.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct FitQuestion {
 // Whether so much is left for keys and values that a server starts, though the forecast of memory errs a little.
 bool room_is_sure(const CacheBudget& budget);
 
-// "steps of 2048 tokens (chunked-prefill-size 2048)" with which it fits, as plans start it, where it does not with these
-// limits; empty where it does, or does with no steps.
+// "steps of 2048 tokens (chunked-prefill-size 2048)" with which it fits, as plans start it, where it does not with
+// these limits; empty where it does, or does with no steps.
 Result<std::string> steps_that_fit(const FitQuestion& asked);
 
 // What to say of it: that it does not fit by the engine's own steps and does by smaller ones, or that what is left for

@@ -248,10 +248,11 @@ Result<Deployment> deploy(const DeploymentOptions& o, Method method, const Model
   if (const CacheBudget budget = cache_budget(o, limits, *rank); budget.blocks < 1) {
     Error error = does_not_fit(o, budget);
     const ModelSpec model = with_copies(o.model, o.spread ? o.spread->variants.redundant : 0);
-    const auto smaller = steps_that_fit({model, o.spread ? o.spread->layout : RankLayout{}, o.engine,
-                                         o.spread ? o.spread->cluster.gpu : o.gpu, serving_limits(limits, o.spread),
-                                         o.memory_fraction});
-    if (smaller && !smaller->empty()) error.remedy = fmt::format("{}, with which it does, or {}", *smaller, error.remedy);
+    const auto smaller =
+        steps_that_fit({model, o.spread ? o.spread->layout : RankLayout{}, o.engine,
+                        o.spread ? o.spread->cluster.gpu : o.gpu, serving_limits(limits, o.spread), o.memory_fraction});
+    if (smaller && !smaller->empty())
+      error.remedy = fmt::format("{}, with which it does, or {}", *smaller, error.remedy);
     return error;
   }
   return deploy(o, *std::move(rank));

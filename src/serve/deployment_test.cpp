@@ -254,8 +254,8 @@ TEST(ServeDeployment, OneModelOfUsableMemory) {
                         {"Llama-3.1-8B", "H100-SXM", EngineKind::trtllm},
                         {"Phi-4", "L40S", EngineKind::vllm},
                         {"Llama-3.2-1B", "RTX-4090", EngineKind::vllm},
-                        {"gpt-oss-20b", "H100-SXM", EngineKind::vllm},      // windows
-                        {"Gemma-3-27B", "H100-SXM", EngineKind::sglang},    // windows
+                        {"gpt-oss-20b", "H100-SXM", EngineKind::vllm},       // windows
+                        {"Gemma-3-27B", "H100-SXM", EngineKind::sglang},     // windows
                         {"Nemotron-H-8B", "H100-SXM", EngineKind::vllm}}) {  // states
     const DeploymentOptions o = options_of(c.model, c.gpu, c.engine);
     const Deployment d = deployed(o);

@@ -27,11 +27,13 @@ std::vector<LaunchBlank> launch_blanks(const std::vector<LaunchOptions>& pools) 
     if (!known) blanks.push_back(std::move(blank));
   };
   for (const LaunchOptions& o : pools) {
-    if (lacks_checkpoint(o)) add({served_model(o), fmt::format("a checkpoint of {} in {}", o.model, o.dtype), false, true});
+    if (lacks_checkpoint(o))
+      add({served_model(o), fmt::format("a checkpoint of {} in {}", o.model, o.dtype), false, true});
     if (o.features.draft > 0 && o.features.drafting == Drafting::eagle)
       add({std::string(kNameAnEagleHead), "an EAGLE-3 head that was trained for the model"});
     if (image_of(o) == kNameAnImage)
-      add({std::string(kNameAnImage), fmt::format("an image of {} for ROCm and this card", release_of(o.engine)), true});
+      add({std::string(kNameAnImage), fmt::format("an image of {} for ROCm and this card", release_of(o.engine)),
+           true});
   }
   return blanks;
 }

@@ -10,10 +10,10 @@
 namespace tilecast {
 
 struct LaunchBlank {
-  std::string name;         // as it stands in the files
-  std::string what;         // "a checkpoint of Llama-3.1-8B in fp8"
-  bool of_image = false;    // stands in containers and pods alone, not where an engine is installed
-  bool of_client = false;   // whoever sends requests has to name it too
+  std::string name;        // as it stands in the files
+  std::string what;        // "a checkpoint of Llama-3.1-8B in fp8"
+  bool of_image = false;   // stands in containers and pods alone, not where an engine is installed
+  bool of_client = false;  // whoever sends requests has to name it too
 };
 
 // In the order of the pools, each once.

@@ -229,15 +229,9 @@ LaunchCommand trtllm_command(const LaunchOptions& o, const ServerPlace& p, int r
     std::string hosts;
     for (int i = 0; i < p.nodes; ++i) hosts += fmt::format("{}{{node:{}}}:{}", i > 0 ? "," : "", p.node + i, p.gpus);
     // Images start it as root, which mpirun refuses by itself.
-    words = {"mpirun",
-             "--allow-run-as-root",
-             "-H",
-             hosts,
-             "-n",
-             fmt::format("{}", l.ranks()),
-             "trtllm-llmapi-launch",
-             "trtllm-serve",
-             served_model(o)};
+    words = {
+        "mpirun",       "--allow-run-as-root", "-H", hosts, "-n", fmt::format("{}", l.ranks()), "trtllm-llmapi-launch",
+        "trtllm-serve", served_model(o)};
   }
   Flags f(std::move(words));
   f.add("--host", "0.0.0.0").add("--port", p.port).add("--backend", "pytorch");

@@ -187,8 +187,10 @@ TEST(ServeLaunch, ServersOverSeveralHosts) {
   o.engine = EngineKind::sglang;
   EXPECT_THAT(all_of(o), HasSubstr("--dist-init-addr \"${hosts[0]}:15000\" --nnodes 2 --node-rank 1"));
   o.engine = EngineKind::trtllm;
-  EXPECT_THAT(all_of(o),
-              HasSubstr("mpirun --allow-run-as-root -H \"${hosts[0]}:8,${hosts[1]}:8\" -n 16 trtllm-llmapi-launch trtllm-serve"));
+  EXPECT_THAT(
+      all_of(o),
+      HasSubstr(
+          "mpirun --allow-run-as-root -H \"${hosts[0]}:8,${hosts[1]}:8\" -n 16 trtllm-llmapi-launch trtllm-serve"));
 }
 
 // Of two servers over two nodes each: an MPI world a server, whose first pod is what the router asks.

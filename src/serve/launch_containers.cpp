@@ -159,14 +159,14 @@ std::string service(const std::string& name, const std::string& selector, int po
 // set have one template, so that theirs finds out which pod it is in.
 std::string readiness_probe(const ServerPlace& p) {
   const std::string head =
-      p.nodes == 1
-          ? fmt::format("            httpGet:\n              path: /health\n              port: {}\n", p.port)
-          : fmt::format("            exec:\n              command:\n                - bash\n                - -c\n"
-                        "                - |\n"
-                        "                  [ \"$(( ${{HOSTNAME##*-}} % {} ))\" -ne 0 ] || exec python3 -c '"
-                        "import urllib.request as u; u.urlopen(\"http://127.0.0.1:{}/health\", timeout=8)'\n"
-                        "            timeoutSeconds: 10\n",
-                        p.nodes, p.port);
+      p.nodes == 1 ? fmt::format("            httpGet:\n              path: /health\n              port: {}\n", p.port)
+                   : fmt::format(
+                         "            exec:\n              command:\n                - bash\n                - -c\n"
+                         "                - |\n"
+                         "                  [ \"$(( ${{HOSTNAME##*-}} % {} ))\" -ne 0 ] || exec python3 -c '"
+                         "import urllib.request as u; u.urlopen(\"http://127.0.0.1:{}/health\", timeout=8)'\n"
+                         "            timeoutSeconds: 10\n",
+                         p.nodes, p.port);
   return "          readinessProbe:\n" + head + "            periodSeconds: 10\n";
 }
 
@@ -203,8 +203,8 @@ std::string router_manifest(const DeploymentLaunch& d, const std::vector<ServerP
     // Not the pods of a server's other nodes: a StatefulSet labels each of its own with its name.
     const std::string selector =
         runs_under_mpi(d.any(), only) ? fmt::format("app: {}-head", mpi_server_name(d.any(), 0))
-        : only.nodes > 1 ? fmt::format("statefulset.kubernetes.io/pod-name: {}-0", pool_name(d.any()))
-                         : "app: " + pool_name(d.any());
+        : only.nodes > 1              ? fmt::format("statefulset.kubernetes.io/pod-name: {}-0", pool_name(d.any()))
+                                      : "app: " + pool_name(d.any());
     return service("tilecast", selector, kRouterPort, only.port, false);
   }
   const FillPlace fill = [&](std::string_view place) -> std::string {

@@ -47,10 +47,14 @@ std::vector<std::string> apart_comment(const DeploymentLaunch& d) {
   if (d.pools.size() < 2) return {};
   const EngineKind engine = d.any().engine;
   std::vector<std::string> lines;
-  if (engine == EngineKind::sglang && d.any().amd) lines.emplace_back("Keys and values go by Mooncake: pip install mooncake-transfer-engine.");
-  else if (engine != EngineKind::trtllm) lines.emplace_back("Keys and values go by NIXL: pip install nixl beside the engine.");
+  if (engine == EngineKind::sglang && d.any().amd)
+    lines.emplace_back("Keys and values go by Mooncake: pip install mooncake-transfer-engine.");
+  else if (engine != EngineKind::trtllm)
+    lines.emplace_back("Keys and values go by NIXL: pip install nixl beside the engine.");
   if (engine == EngineKind::vllm)
-    lines.emplace_back("The router is the example proxy of vLLM's tests (toy_proxy_server.py), which launch.sh fetches: it takes turns, and is not meant for production.");
+    lines.emplace_back(
+        "The router is the example proxy of vLLM's tests (toy_proxy_server.py), which launch.sh fetches: it takes "
+        "turns, and is not meant for production.");
   if (engine == EngineKind::sglang) lines.emplace_back("The router is SGLang's: pip install sglang-router.");
   return lines;
 }
@@ -249,9 +253,8 @@ std::vector<std::string> launch_lines(const DeploymentLaunch& d) {
 }
 
 std::vector<LaunchFile> launch_files(const DeploymentLaunch& d) {
-  std::vector<LaunchFile> files = {{"launch.sh", launch_script(d)},
-                                   {"bench.sh", bench_script(d)},
-                                   {"kubernetes.yaml", kubernetes_file(d)}};
+  std::vector<LaunchFile> files = {
+      {"launch.sh", launch_script(d)}, {"bench.sh", bench_script(d)}, {"kubernetes.yaml", kubernetes_file(d)}};
   if (no_compose(d).empty()) files.insert(files.begin() + 2, {"compose.yaml", compose_file(d)});
   for (const LaunchOptions& pool : d.pools)
     if (const std::string config = engine_config(pool); !config.empty())

@@ -72,8 +72,8 @@ struct ServeQuery {
   double budget = 0;                   // dollars an hour at most; 0: none
   bool together = true, apart = true;  // aggregated, disaggregated
   Count context_limit = 0;             // 0: the model's
-  // Whether a deployment of it could be started as it is, without a name that nobody knows; none: all could. Of two that
-  // are worth nearly the same such a one is preferred.
+  // Whether a deployment of it could be started as it is, without a name that nobody knows; none: all could. Of two
+  // that are worth nearly the same such a one is preferred.
   std::function<bool(const std::shared_ptr<const ServeSetup>&)> complete = {};
   SteadyLoad load(double rate, Count block_tokens) const;
   // Requests a second, and tokens of an answer.

@@ -21,7 +21,7 @@ Count longest_request(const ServeQuery& query) {
 
 Count context_limit_of(const ServeQuery& query, Count held) {
   if (query.context_limit > 0) return query.context_limit;
-  constexpr double kSure = 0.9;    // of a forecast cache, what is there in any case
+  constexpr double kSure = 0.9;     // of a forecast cache, what is there in any case
   constexpr double kLonger = 1.25;  // than the longest request, for those that follow
   constexpr Count kRounded = 1024;
   const auto sure = static_cast<Count>(kSure * static_cast<double>(held));
