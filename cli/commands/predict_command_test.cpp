@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{"Llama-3.1-8B --gpu H100-SXM --mode mixed --requests 4y5", "--requests"},
                     std::pair{"BERT-Large --gpu H100-SXM --mode decode --context 10", "does not generate"},
                     std::pair{"no-such.onnx --gpu H100-SXM", "no-such.onnx"},
-                    std::pair{"Llama-3.1-8B --gpu A100-SXM-80GB --seq 10 --dtype fp8", "fp8"}));
+                    std::pair{"Llama-3.1-8B --gpu V100-SXM --seq 10 --dtype fp8", "fp8"}));
 
 TEST(ModelsCommand, ListsTheLibrary) {
   const auto run = run_tilecast("models --json");

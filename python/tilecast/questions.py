@@ -85,7 +85,7 @@ def predict(model: Any, gpu: Any = None, **arguments: Any) -> Any:
     >>> step = tilecast.predict("Llama-3.1-8B", gpu="H100-SXM", mode="decode", batch=32, context=2048)
     >>> step.limited_by, step.fits, round(sum(step.breakdown.values()) / step.step_ms, 6)
     ('dram', True, 1.0)
-    >>> table = tilecast.predict("Llama-3.1-8B", gpu=["H100-SXM", "A100-SXM-80GB"], dtype=["bf16", "fp8"], mode="prefill", seq=2048)
+    >>> table = tilecast.predict("Llama-3.1-8B", gpu=["H100-SXM", "V100-SXM"], dtype=["fp16", "fp8"], mode="prefill", seq=2048)
     >>> [row.answer is not None for row in table]
     [True, True, True, False]
     >>> print(table[3].error.field)

@@ -78,26 +78,26 @@ inline constexpr LoopWidths kArchitectureWidth{width_constants("another architec
 inline constexpr WidthConstants kHostWidth = run_width_constants("host", 0.20, 0.44);
 
 // How far a whole step is off, over what its kernels and exchanges leave open together.
-inline constexpr WidthConstants kOneGpuScale = run_scale_constants("one GPU", 0.72, 0.60);
-inline constexpr WidthConstants kStepOverScale = run_scale_constants("inference, several GPUs", 0.83, 0.94);
-inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 0.73, 0.65);
+inline constexpr WidthConstants kOneGpuScale = run_scale_constants("one GPU", 0.87, 0.88);
+inline constexpr WidthConstants kStepOverScale = run_scale_constants("inference, several GPUs", 1.17, 0.97);
+inline constexpr WidthConstants kTrainingOverScale = run_scale_constants("training, several GPUs", 0.88, 0.88);
 
 // The same of a served load's steps: its kernels follow each other for minutes, and most of what they leave open evens
 // out over them.
-inline constexpr WidthConstants kServedScale = run_scale_constants("serving", 0.25, 0.25);
+inline constexpr WidthConstants kServedScale = run_scale_constants("serving", 0.20, 0.20);
 
 // What first tokens and the tokens after them are off by beside their steps: settings that nobody states, hosts,
 // clients. A request's time and rates of requests are made of both. Queued: requests spend most of the time to their
 // first token waiting to be scheduled. A few requests that wait for seconds make a mean less sure than its median.
-inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.09, 1.28);
-inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.05, 0.15);
-inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.17, 0.67);
-inline constexpr WidthConstants kMedianTpotWidth = run_width_constants("serving, median token", 0.08, 0.00);
-inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.21, 0.96);
+inline constexpr WidthConstants kTtftWidth = run_width_constants("serving, first token", 0.18, 0.97);
+inline constexpr WidthConstants kMedianTtftWidth = run_width_constants("serving, median first token", 0.05, 0.19);
+inline constexpr WidthConstants kTpotWidth = run_width_constants("serving, a token", 0.17, 0.59);
+inline constexpr WidthConstants kMedianTpotWidth = run_width_constants("serving, median token", 0.05, 0.03);
+inline constexpr WidthConstants kQueuedTtftWidth = run_width_constants("queued serving, first token", 0.16, 0.88);
 inline constexpr WidthConstants kQueuedMedianTtftWidth =
-    run_width_constants("queued serving, median first token", 0.33, 0.24);
-inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.19, 0.33);
+    run_width_constants("queued serving, median first token", 0.31, 0.23);
+inline constexpr WidthConstants kQueuedTpotWidth = run_width_constants("queued serving, a token", 0.19, 0.36);
 inline constexpr WidthConstants kQueuedMedianTpotWidth =
-    run_width_constants("queued serving, median token", 0.04, 0.13);
+    run_width_constants("queued serving, median token", 0.02, 0.14);
 
 }  // namespace tilecast::constants

@@ -139,7 +139,7 @@ TEST(Neusight, WeightFiles) {
     const auto weights = neusight_from_bytes(bytes, "n.weights");
     return weights ? "accepted" : weights.error().line();
   };
-  EXPECT_THAT(refusal("GIF89a"), HasSubstr("n.weights: is no Tilecast weight file"));
+  EXPECT_THAT(refusal("GIF89a"), HasSubstr("n.weights: is not a Tilecast weight file"));
   EXPECT_THAT(refusal(std::string_view(good).substr(0, good.size() - 1)), HasSubstr("is truncated"));
   std::string damaged_bytes = good;
   damaged_bytes.back() = static_cast<char>(damaged_bytes.back() ^ 1);
