@@ -156,7 +156,7 @@ std::string gap_table(const DiagnosisReport& d) {
 std::string shape_words(const RecordedWork& work) {
   if (!work.forecast) return work.op;
   std::string words = work.forecast->family + " " + work.forecast->dtype;
-  for (const auto& [name, value] : work.forecast->dims) words += " " + name + "=" + value;
+  for (const auto& [name, value] : work.forecast->dims) words += fmt::format(" {}={}", name, value);
   return words + (work.forecast->shape_from == ShapeOrigin::launch ? " (from its grid)" : "");
 }
 

@@ -67,7 +67,7 @@ std::string forecast_table(const KernelQuery& query, const std::vector<KernelFor
   const bool formats =
       std::any_of(forecasts.begin(), forecasts.end(), [&](const KernelForecast& f) { return f.dtype != first.dtype; });
   std::string dims;
-  for (const auto& [name, value] : first.dims) dims += " " + name + "=" + value;
+  for (const auto& [name, value] : first.dims) dims += fmt::format(" {}={}", name, value);
   std::string out =
       fmt::format("{}{}, {}{}, {}\n\n", first.family, dims, formats ? "" : first.dtype + ", ", words_for(query.warmth),
                   query.runtime == Runtime::graph ? "CUDA graph" : "eager launch");

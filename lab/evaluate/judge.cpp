@@ -51,6 +51,7 @@ Result<std::vector<Outcome>> paper(const std::vector<Measurement>& rows, const J
   }
   if (!options.leave_out) return load_method(M, "").error();  // says how to get them
   std::vector<std::string> folds;
+  folds.reserve(rows.size());
   for (const Measurement& row : rows) folds.push_back(fold_of(row, *options.leave_out));
   auto outcomes = forecast_across_folds(rows, folds, paper_contender(M, options.train_papers).train, options.threads,
                                         options.progress);

@@ -133,6 +133,7 @@ Status set_argument(const std::vector<BoundArgument>& arguments, std::string_vie
   for (const BoundArgument& argument : arguments)
     if (argument.about.name == name) return argument.set(text);
   std::vector<std::string> names;
+  names.reserve(arguments.size());
   for (const BoundArgument& argument : arguments) names.push_back(argument.about.name);
   return field_error(std::string(name), "is not an argument of this question",
                      suggestion(name, names, "it takes " + join(names, ", ")));

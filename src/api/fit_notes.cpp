@@ -29,7 +29,7 @@ void add_fit_note(const AskedStep& asked, const std::vector<StepMemory>& ranks, 
   const EngineOptions& engine = asked.run.engine;
   ServingLimits limits = default_limits(engine.kind, gpu);
   limits.attention_dp = layout.ep > 1 ? layout.dp : 1;
-  limits.ranks = layout.tp * layout.pp * limits.attention_dp;
+  limits.ranks = Count{layout.tp} * layout.pp * limits.attention_dp;
   add(fit_note({std::get<ModelSpec>(asked.run.model), layout, engine, gpu, limits}), notes);
 }
 

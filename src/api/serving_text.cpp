@@ -1,5 +1,7 @@
 #include "api/serving_text.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 

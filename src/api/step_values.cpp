@@ -28,6 +28,7 @@ StepKernel kernel_of(const KernelCall& call, const CallForecast& forecast) {
 
 std::vector<StepShare> shares_of(const std::vector<StepPart>& parts) {
   std::vector<StepShare> shares;
+  shares.reserve(parts.size());
   for (const StepPart& part : parts)
     shares.push_back({part.name, part.time, part.bound, part.launches, part.limited_by()});
   return shares;

@@ -19,6 +19,7 @@ std::vector<FamilyTotal> family_totals(const std::vector<WorkGroup>& groups) {
     if (group.underperforms()) total.lost += group.lost();
   }
   std::vector<FamilyTotal> totals;
+  totals.reserve(by_family.size());
   for (const auto& [family, total] : by_family) totals.push_back(total);
   std::sort(totals.begin(), totals.end(), [](const auto& a, const auto& b) { return a.total > b.total; });
   return totals;

@@ -94,8 +94,8 @@ bool is_header(std::string_view line) {
 struct BadRows {
   Count rows = 0;
   std::string first;
-  void add(const CsvReader& table, std::string why) {
-    if (rows++ == 0) first = table.place() + ": " + why;
+  void add(const CsvReader& table, std::string_view why) {
+    if (rows++ == 0) first = table.place() + ": " + std::string(why);
   }
 };
 

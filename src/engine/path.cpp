@@ -232,7 +232,7 @@ std::vector<Precision> wider_formats(const Precision& p, bool has_experts, const
     Precision other = p;
     other.set_products(format);
     if (format.weight_bits < bits || text_of(other) == text_of(p)) continue;
-    if (runs_on(gpu, other, has_experts, engine)) wider.push_back(std::move(other));
+    if (runs_on(gpu, other, has_experts, engine)) wider.push_back(other);
   }
   return wider;
 }

@@ -157,7 +157,7 @@ GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
     const float log_waves = std::log2(tiles) - view.log_sms;
     const HiddenUnits tiling = tiling_units(net, view, tiles, log_waves);
     for (const SplitNet& s : net.splits) {
-      if (s.split > 1 && s.split * net.tile_k > p.k) break;  // CTAs without work
+      if (s.split > 1 && Count{s.split} * net.tile_k > p.k) break;  // CTAs without work
       const bool fits = results * s.split <= static_cast<double>(kWorkspaceFloats);
       candidates.add({score(net, s, view, tiling, tiles, log_waves, fits), &net, s.split});
     }

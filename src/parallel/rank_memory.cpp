@@ -41,7 +41,7 @@ Status budget_stages(const ModelSpec& spec, const RankLayout& layout, const Engi
                      std::span<StageForecast> stages) {
   ServingLimits limits = default_limits(engine.kind, gpu);
   limits.attention_dp = layout.ep > 1 ? layout.dp : 1;  // else they are replicas
-  limits.ranks = layout.tp * layout.pp * limits.attention_dp;
+  limits.ranks = Count{layout.tp} * layout.pp * limits.attention_dp;
   const ModelSpec of_rank = rank_spec(spec, layout);
   const Workload profile = profile_workload(of_rank, profile_tokens(engine.kind, limits));
   const auto profiles = profile_needs(spec, layout, engine, profile, gpu);

@@ -44,7 +44,7 @@ Status check(const CommGroups& groups, std::span<const RankTrace> ranks) {
     std::map<int, std::vector<SizedCall>> mine;
     for (std::size_t place = 0; place < r.nodes.size(); ++place) {
       const TraceNode& n = r.nodes[place];
-      if (const Status node = check_node(groups, r, place, ranks.size()); !node) return node;
+      if (Status node = check_node(groups, r, place, ranks.size()); !node) return node;
       const double bytes = n.bytes.base();
       if (n.kind == TraceKind::collective) mine[n.group].emplace_back(n.op, bytes);
       if (n.kind == TraceKind::send) ++open[{r.rank, n.peer, n.tag, bytes}];

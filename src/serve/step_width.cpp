@@ -40,7 +40,8 @@ StepWidths step_widths(const DeploymentOptions& d, const ServingOutcome& outcome
   double input = 0, context = 0, count = 0;
   for (const RequestRecord& r : outcome.requests) {
     if (!r.served()) continue;
-    input += static_cast<double>(r.input), context += static_cast<double>(r.input + r.output / 2), ++count;
+    const Count halfway = r.input + r.output / 2;
+    input += static_cast<double>(r.input), context += static_cast<double>(halfway), ++count;
   }
   if (!(count > 0)) return {};
   const auto answers = [&](const Typical& t) {
@@ -84,8 +85,12 @@ Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std:
     if (again.prefill) again.prefill->cost = &of_prompts.emplace(*simulation.prefill->cost, widths, slow);
     auto at_end = simulate(requests, again);
     if (!at_end) return std::move(at_end).error();
-    (slow ? ends.slow : ends.fast) = metrics_of(*std::move(at_end), slo, {}, counted);
-    if (slices == 0) continue;
+    ServingMetrics& metrics = slow ? ends.slow : ends.fast;
+    if (slices == 0) {
+      metrics = metrics_of(*std::move(at_end), slo, {}, counted);
+      continue;
+    }
+    metrics = metrics_of(*at_end, slo, {}, counted);
     at_end->begin = outcome.begin, at_end->end = outcome.end;
     (slow ? ends.slow_over_time : ends.fast_over_time) = over_time(*at_end, slices);
   }
