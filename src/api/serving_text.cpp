@@ -50,7 +50,7 @@ Result<Slo> slo_from(const std::string& text) {
     const std::string name = part.substr(0, equals);
     const bool known = name == "ttft" || name == "tpot" || name == "e2el";
     if (known && equals != std::string::npos && finite_number(std::string_view(part).substr(equals + 1)))
-      return field_error("slo", "'" + part + "' has no unit", part + "ms or " + part + "s");
+      return field_error("slo", fmt::format("'{}' has no unit", part), fmt::format("{0}ms or {0}s", part));
     if (!time || !known)
       return field_error("slo", "'" + part + "' is not an objective", "ttft=500ms,tpot=30ms,e2el=10s");
     (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;
