@@ -142,13 +142,15 @@ std::vector<Measurement> judgeable(std::vector<Measurement> rows, const JudgeOpt
   for (const Measurement& row : rows)
     if (!known.contains(row.gpu)) known[row.gpu] = options.weights && gpu_seen(*options.weights, row.gpu);
   // No shape of a table that no training read is a trained one, but by chance.
-  const std::map<std::string, Count> trained_on = options.weights ? options.weights->sources() : std::map<std::string, Count>{};
+  const std::map<std::string, Count> trained_on =
+      options.weights ? options.weights->sources() : std::map<std::string, Count>{};
   const auto trained_table = [&](const Measurement& row) {
     return trained_on.empty() || trained_on.contains(std::string(row.source));
   };
   const auto seen = [&](const Measurement& row) {
-    return (known[row.gpu] && trained_table(row)) || std::any_of(options.papers.begin(), options.papers.end(),
-                                         [&](const auto& paper) { return paper->rows_seen(row) > 0; });
+    return (known[row.gpu] && trained_table(row)) ||
+           std::any_of(options.papers.begin(), options.papers.end(),
+                       [&](const auto& paper) { return paper->rows_seen(row) > 0; });
   };
   std::erase_if(rows, [&](const Measurement& row) { return !held_out(row.kernel.shape) && seen(row); });
   return rows;

@@ -1,5 +1,5 @@
 // Single kernels of PyTorch on an H200 at shapes drawn at random (data/measurements/h200_draw_judge.csv.gz), which no
-// training read and nothing was chosen with, beside their forecasts by the shipped weights.
+// training read, beside their forecasts by the shipped weights.
 #pragma once
 
 #include <string>

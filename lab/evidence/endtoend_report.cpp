@@ -144,8 +144,9 @@ std::string steps_report(const Results& all) {
       "Plain decoders (written in three styles), vision, speech, encoder-decoder models and training under PyTorch "
       "2.11 "
       "(data/measurements/h200_steps.csv.gz), steps back to back. Constants and code were chosen with half of the "
-      "models at hand; the other half is the judge. *Untouched* are models and sizes measured afterwards "
-      "(h200_fresh_steps.csv.gz), with which nothing was chosen. No step was used in training; kernels of the same "
+      "models at hand; the other half is the judge. *Untouched* are models and sizes that were measured and first "
+      "judged when all of it stood (h200_fresh_steps.csv.gz), and have been looked at since. No step was used in "
+      "training; kernels of the same "
       "card were. "
       "Swin, ConvNeXt, ResNet, wav2vec 2.0 and Whisper's decoder alone have no "
       "description here. SigLIP stands as a ViT of its size, without its pooling by attention.\n\n" +

@@ -13,8 +13,7 @@ namespace tilecast {
 namespace torch_steps {
 namespace {
 
-// Of data/measurements. The second was measured when all constants and code stood, and nothing was chosen with it in
-// view.
+// Of data/measurements. The second was measured and first judged when all constants and code stood.
 constexpr std::string_view kUntouched = "h200_fresh_steps.csv.gz";
 constexpr std::array<std::string_view, 2> kFiles = {"h200_steps.csv.gz", kUntouched};
 constexpr std::array<SourceColumn, 11> kColumns = {

@@ -13,7 +13,8 @@ namespace tilecast {
 
 struct VisibleFigure {
   std::string kind;      // kernel or run
-  std::string left_out;  // of the training: gpu, architecture, source; shape: nothing but shapes; drawn: its table; empty: a run
+  std::string left_out;  // of the training: gpu, architecture, source; shape: nothing but shapes; drawn: its table;
+                         // empty: a run
   std::string source;    // "aiconfigurator", "argonne"
   std::string what;      // a family, or a run's quantity: "gemm", "tpot"
   std::string form;      // a format, or a run's mode: "bf16", "decode"

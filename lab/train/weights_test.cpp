@@ -94,7 +94,8 @@ TEST(LazyWeights, FindsTheSameModelsOneByOne) {
 TEST(Weights, RefusesForeignNewerTruncatedAndDamagedFiles) {
   const std::string good = to_bytes(small_weights());
   EXPECT_THAT(refusal(""), HasSubstr("w.bin: is not a Tilecast weight file"));
-  EXPECT_THAT(refusal("PK\x03\x04 something else entirely, of some length"), HasSubstr("is not a Tilecast weight file"));
+  EXPECT_THAT(refusal("PK\x03\x04 something else entirely, of some length"),
+              HasSubstr("is not a Tilecast weight file"));
   EXPECT_THAT(refusal(std::string_view(good).substr(0, good.size() - 5)), HasSubstr("is truncated"));
   std::string newer = good;
   newer[8] = 11;

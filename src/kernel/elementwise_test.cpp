@@ -104,8 +104,8 @@ TEST(Elementwise, GradientsReadWhatTheyNeed) {
   EXPECT_EQ(scaled.total().l2_load, bytes(4096));
 }
 
-// PyTorch multiplies squares and cubes out; 64 million numbers to the power of 2.5 take 200 us on an H200, three times as
-// long as their squares.
+// PyTorch multiplies squares and cubes out; 64 million numbers to the power of 2.5 take 200 us on an H200, three times
+// as long as their squares.
 TEST(Elementwise, PowersBeyondCubesAreNoProducts) {
   const auto slots = [](PointwiseOp op) {
     Elementwise shape;

@@ -159,8 +159,7 @@ double model_flops(const Graph& graph) {
 }
 
 Section emptied(const Section& s) {
-  return {s.name, s.repeats, s.pass, s.tensors, {}, s.part, s.recomputed, s.reference, s.forward,
-          s.unquantised};
+  return {s.name, s.repeats, s.pass, s.tensors, {}, s.part, s.recomputed, s.reference, s.forward, s.unquantised};
 }
 
 std::string_view name_of(Pass p) {

@@ -70,15 +70,16 @@ class Fuser {
  private:
   struct State {
     int level = 0, phase = 0, graph = -1;
-    Count elements = 0, results = 0;  // walked, and left by its reduction; 0: none yet
-    bool columns = false;             // nothing but sums down columns
-    Count parts = 1;                  // that every sum is made of, which other kernels join
+    Count elements = 0, results = 0;          // walked, and left by its reduction; 0: none yet
+    bool columns = false;                     // nothing but sums down columns
+    Count parts = 1;                          // that every sum is made of, which other kernels join
     bool uneven = false, by_channel = false;  // parts of different lengths; sums over some channels of an image
   };
 
   FuseKind kind_of_call(const ProgramCall& call) const {
     const OperatorView view(program_, program_.operators[static_cast<std::size_t>(call.op)]);
-    const FuseKind kind = kind_of_operator(view, program_.phases[static_cast<std::size_t>(call.phase)], call.graph >= 0);
+    const FuseKind kind =
+        kind_of_operator(view, program_.phases[static_cast<std::size_t>(call.phase)], call.graph >= 0);
     const bool as_it_is = program_.from_inductor && call.graph < 0 && kind != FuseKind::quiet;
     return as_it_is ? FuseKind::apart : kind;
   }
@@ -98,7 +99,8 @@ class Fuser {
       return;
     }
     if (kind == FuseKind::apart) {
-      for (const int s : call.writes) level_[static_cast<std::size_t>(s)] = level + 1, maker_[static_cast<std::size_t>(s)] = -1;
+      for (const int s : call.writes)
+        level_[static_cast<std::size_t>(s)] = level + 1, maker_[static_cast<std::size_t>(s)] = -1;
       return;
     }
     join(index, kind, level);
@@ -118,7 +120,8 @@ class Fuser {
     joined.scatters = joined.scatters || scatters;
     if (columns && out) joined.columns += elements_of(*out);
     const bool in_parts = kind == FuseKind::rows && out && note_parts(index, walked, elements_of(*out), group);
-    if (reduces && out && !(columns && program_.from_inductor)) states_[static_cast<std::size_t>(group)].results = elements_of(*out);
+    if (reduces && out && !(columns && program_.from_inductor))
+      states_[static_cast<std::size_t>(group)].results = elements_of(*out);
     made_.group_of_call[static_cast<std::size_t>(index)] = group;
     // What is added up here is whole only when the kernel ends.
     const bool later = scatters || in_parts || (columns && program_.from_inductor);
@@ -149,8 +152,9 @@ class Fuser {
     own = std::max(own, level);
   }
 
-  // The group that makes one of the inputs, or reads one too, and walks as many elements; else a new one. Sums down columns walk the
-  // other way round: of Inductor's graphs they join sums along rows (mix_order_reduction) and each other, else nothing.
+  // The group that makes one of the inputs, or reads one too, and walks as many elements; else a new one. Sums down
+  // columns walk the other way round: of Inductor's graphs they join sums along rows (mix_order_reduction) and each
+  // other, else nothing.
   int group_for(int index, int level, Count walked, FuseKind kind) {
     const ProgramCall& call = program_.calls[static_cast<std::size_t>(index)];
     const bool columns = kind == FuseKind::columns;
@@ -184,14 +188,16 @@ class Fuser {
   void find_readers() {
     readers_.resize(program_.storages.size());
     for (std::size_t i = 0; i < program_.calls.size(); ++i)
-      for (const InlinedRead& read : inline_.reads[i]) readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
+      for (const InlinedRead& read : inline_.reads[i])
+        readers_[static_cast<std::size_t>(read.storage)].push_back(static_cast<int>(i));
   }
 
   void find_biases() {
     made_.bias_first.assign(program_.calls.size(), false);
     for (std::size_t i = 0; i < program_.calls.size(); ++i) {
       const ProgramCall& call = program_.calls[i];
-      if (call.graph < 0 || call.writes.empty() || operator_base(op_of(static_cast<int>(i)).name) != "convolution") continue;
+      if (call.graph < 0 || call.writes.empty() || operator_base(op_of(static_cast<int>(i)).name) != "convolution")
+        continue;
       const auto& readers = readers_[static_cast<std::size_t>(call.writes.front())];
       const auto as_it_lies = [&](int reader) {
         const auto at = static_cast<std::size_t>(reader);
@@ -252,7 +258,8 @@ class Fuser {
     return all;
   }
 
-  // A kernel that sums rows goes along them; what lies the other way round it reads and writes in pieces of a few elements.
+  // A kernel that sums rows goes along them; what lies the other way round it reads and writes in pieces of a few
+  // elements.
   bool reads_across(const InlinedRead& read, int graph, Count walked) const {
     if (graph < 0 || !read.layout || !lies_across(*read.layout) || 2 * elements_of(*read.layout) < walked) return false;
     return !(keeps_images_last(graph) && is_image(read.storage));
@@ -331,8 +338,9 @@ class Fuser {
   }
 
   static constexpr std::size_t kLookedBack = 64;
-  // Numbers of a channel or a row are loaded for every element: 128 bytes a clock and multiprocessor out of L1, by that rate a seventh
-  // of what the same bytes take out of memory on an H200. The programs marked 'choose' bear it out; other cards are taken to be alike.
+  // Numbers of a channel or a row are loaded for every element: 128 bytes a clock and multiprocessor out of L1, by that
+  // rate a seventh of what the same bytes take out of memory on an H200. The programs marked 'choose' bear it out;
+  // other cards are taken to be alike.
   static constexpr double kFromL1 = 0.14, kMuchSmaller = 8, kParameterBytes = 4;
   static constexpr double kBusy = 6;  // operations a byte from which a kernel is counted by both
   const ProgramFile& program_;
