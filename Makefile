@@ -117,6 +117,8 @@ build/.clang: build/.packages
 	@tools/install-packages clang libclang-rt-dev
 	@touch $@
 
+# Short stacks of allocations save a tenth of the time; a finding is looked at with ASAN_OPTIONS= in front of its test.
+asan: export ASAN_OPTIONS ?= malloc_context_size=3
 asan tsan: build/.clang
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
 	@cmake --build --preset $@ --target tilecast_tests -j $(JOBS)

@@ -117,7 +117,7 @@ void expect_to_run(const std::vector<std::string>& examples, std::size_t step) {
 TEST(Help, ExamplesRun) {
   std::vector<std::string> examples = all_examples();
   std::erase_if(examples, [](const std::string& example) { return is_of(example, "plan"); });
-  expect_to_run(examples, one_of(3));
+  expect_to_run(examples, one_of(7));
 }
 
 TEST(Help, ExamplesOfPlansRun) {

@@ -119,17 +119,22 @@ Result<Start> start_of(const CalibrateQuery& query) {
   return start;
 }
 
+// Read before anything is fitted, so that a table of another card is refused at once.
+Result<std::vector<Measurement>> rows_to_judge(const std::string& table, const std::vector<Measurement>& fitted,
+                                               const Gpu& gpu, Names& names) {
+  if (table.empty()) return std::vector<Measurement>{};
+  auto others = rows_of({table}, gpu, names);
+  if (!others) return std::move(others).error();
+  return other_shapes(*std::move(others), fitted);
+}
+
 struct Fitted {
   Calibration calibration;
   CardPower power;
 };
 
-Status judge(CalibrationReport& report, const std::string& table, const Fitted& fit, const Start& start,
-             const std::vector<Measurement>& fitted, Names& names) {
-  auto others = rows_of({table}, start.gpu, names);
-  if (!others) return std::move(others).error();
+void judge(CalibrationReport& report, const std::vector<Measurement>& rows, const Fitted& fit, const Start& start) {
   Count none = 0;
-  const std::vector<Measurement> rows = other_shapes(*std::move(others), fitted);
   std::vector<CalibrationRow> all_rows = both_forecasts(rows, start.gpu, fit.power, start.weights(), none);
   const auto gains = judge_calibration(fit.calibration, all_rows);
   report.judged = families_of(gains, fit.calibration);
@@ -139,7 +144,6 @@ Status judge(CalibrationReport& report, const std::string& table, const Fitted& 
   const CalibrationGain lasting = over_all(judge_calibration(fit.calibration, all_rows), false);
   report.judged_sustained_rows = lasting.rows;
   report.judged_sustained_before = lasting.before, report.judged_sustained_after = lasting.after;
-  return Ok{};
 }
 
 }  // namespace
@@ -151,6 +155,8 @@ Result<CalibrationReport> calibrate(const CalibrateQuery& query, const Watch& wa
   Names names;
   const auto rows = rows_of(query.data, start->gpu, names, watch);
   if (!rows) return rows.error();
+  auto others = rows_to_judge(query.judge, *rows, start->gpu, names);
+  if (!others) return std::move(others).error();
   CalibrationReport report;
   report.gpu = start->gpu.name;
   const auto fitted = fit_power(*rows, start->gpu, start->weights(), watch.part(0, kPowerFitted));
@@ -167,9 +173,7 @@ Result<CalibrationReport> calibrate(const CalibrateQuery& query, const Watch& wa
   CheckedCalibration& checked = *found;
   checked.calibration.data = join(query.data, ", ");
   say_fit(report, checked, power);
-  if (!query.judge.empty())
-    if (auto judged = judge(report, query.judge, {checked.calibration, power}, *start, *rows, names); !judged)
-      return std::move(judged).error();
+  if (!query.judge.empty()) judge(report, *others, {checked.calibration, power}, *start);
   auto text = with_calibration(start->description, query.gpu, checked.calibration, power);
   if (!text) return std::move(text).error();
   report.description = *std::move(text);
