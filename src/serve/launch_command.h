@@ -95,6 +95,8 @@ struct ServerPlace {
   int bootstrap_port = 0;       // SGLang's, of prompts
   int group_port = 0;           // where its ranks find each other, and the hundred after it
 };
+// Where its first node is, as a place: "{server:0}".
+std::string head_of(const ServerPlace& place);
 constexpr int kRouterPort = 8000;
 // One after the other over hosts; a server that needs more than one has them to itself.
 std::vector<ServerPlace> server_places(const std::vector<LaunchOptions>& pools);
