@@ -2,37 +2,43 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tilecast {
 namespace {
 
-// log(k!)
-double log_factorial(Count k) {
-  static const std::vector<double> small = [] {
-    std::vector<double> values(4096);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::lgamma(static_cast<double>(i) + 1);
-    return values;
-  }();
-  const auto i = static_cast<std::size_t>(k);
-  return i < small.size() ? small[i] : std::lgamma(static_cast<double>(k) + 1);
-}
+// How likely it is that so many prompts come: `shares` of `least`, least + 1 ...; others hardly ever do.
+struct Arrivals {
+  std::size_t least = 0;
+  std::vector<double> shares;
+};
 
 // Prompts that come to one of `replicas` in turn while `mean` come to each: K is Poisson over all of them, and a
 // replica gets K / replicas, rounded down or up by whose turn it is.
-std::vector<double> arrivals(double mean, Count replicas) {
+Arrivals arrivals(double mean, Count replicas) {
   const auto r = static_cast<double>(replicas);
   const double all = mean * r;
-  const auto most = static_cast<Count>(all + 7 * std::sqrt(all) + 8);
-  const double log_all = std::log(std::max(all, 1e-300));
+  const auto far = 7 * std::sqrt(all) + 8;
+  const auto most = static_cast<Count>(all + far), least = static_cast<Count>(std::max(0.0, all - far));
   std::vector<double> shares(static_cast<std::size_t>(most / replicas) + 2, 0.0);
-  for (Count k = 0; k <= most; ++k) {
-    const double p = std::exp(static_cast<double>(k) * log_all - all - log_factorial(k));
-    const double up = static_cast<double>(k % replicas) / r;
-    shares[static_cast<std::size_t>(k / replicas)] += p * (1 - up);
-    shares[static_cast<std::size_t>(k / replicas) + 1] += p * up;
+  // From the likeliest number on to either side, each from its neighbour: no exponential of each, and none is too
+  // small.
+  const auto mode = std::clamp(static_cast<Count>(all), least, most);
+  std::vector<double> poisson(static_cast<std::size_t>(most - least) + 1);
+  const auto p = [&](Count k) -> double& { return poisson[static_cast<std::size_t>(k - least)]; };
+  p(mode) = 1;
+  for (Count k = mode; k < most; ++k) p(k + 1) = p(k) * all / static_cast<double>(k + 1);
+  for (Count k = mode; k > least; --k) p(k - 1) = p(k) * static_cast<double>(k) / all;
+  const double sum = std::accumulate(poisson.begin(), poisson.end(), 0.0);
+  for (Count k = least; k <= most; ++k) {
+    const double share = p(k) / sum, up = static_cast<double>(k % replicas) / r;
+    shares[static_cast<std::size_t>(k / replicas)] += share * (1 - up);
+    shares[static_cast<std::size_t>(k / replicas) + 1] += share * up;
   }
-  while (shares.size() > 1 && shares.back() < 1e-9) shares.pop_back();
-  return shares;
+  constexpr double kHardlyEver = 1e-9;
+  while (shares.size() > 1 && shares.back() < kHardlyEver) shares.pop_back();
+  const auto likely = std::find_if(shares.begin(), shares.end() - 1, [](double p) { return p >= kHardlyEver; });
+  return {static_cast<std::size_t>(likely - shares.begin()), {likely, shares.end()}};
 }
 
 // Times of steps by pieces computed: asked at few, straight between them.
@@ -54,33 +60,38 @@ std::vector<double> step_times(const BacklogChain& chain) {
 
 // Where a step leads from a backlog of b, `of` being the arrivals by pieces computed.
 template <class F>
-void each_successor(std::size_t b, std::size_t most, std::size_t each, const std::vector<std::vector<double>>& of,
-                    F f) {
+void each_successor(std::size_t b, std::size_t most, std::size_t each, const std::vector<Arrivals>& of, F f) {
   const std::size_t computed = std::min(b, of.size() - 1);
-  std::size_t to = b - computed;
-  for (const double share : of[computed]) f(std::min(to, most), share), to += each;
+  std::size_t to = b - computed + each * of[computed].least;
+  for (const double share : of[computed].shares) f(std::min(to, most), share), to += each;
 }
 
-// Adds `weight` of each_successor()'s shares to where they lead. One prompt a piece, the common case, leads to one
-// state after the other, which the compiler then takes several at a time.
-void add_successors(std::size_t b, double weight, std::size_t each, const std::vector<std::vector<double>>& of,
+// Adds `weight` of each_successor()'s shares to where they lead.
+void add_successors(std::size_t b, double weight, std::size_t each, const std::vector<Arrivals>& of,
                     std::vector<double>& next) {
-  const std::size_t most = next.size() - 1, computed = std::min(b, of.size() - 1), from = b - computed;
-  const std::vector<double>& shares = of[computed];
-  if (each != 1) {
-    each_successor(b, most, each, of, [&](std::size_t to, double share) { next[to] += weight * share; });
-    return;
-  }
-  const std::size_t inside = std::min(shares.size(), most + 1 - std::min(from, most + 1));
+  const std::size_t most = next.size() - 1, computed = std::min(b, of.size() - 1);
+  const std::vector<double>& shares = of[computed].shares;
+  const std::size_t from = b - computed + each * of[computed].least;
+  const std::size_t inside = from > most ? 0 : std::min(shares.size(), (most - from) / each + 1);
   const double* share = shares.data();
   double* to = next.data() + from;
-  for (std::size_t i = 0; i < inside; ++i) to[i] += weight * share[i];
+  if (each == 1) {
+    // One prompt a piece, the common case, leads to one state after the other: two at a time.
+    std::size_t i = 0;
+    for (; i + 1 < inside; i += 2) {
+      const double first = to[i] + weight * share[i], second = to[i + 1] + weight * share[i + 1];
+      to[i] = first, to[i + 1] = second;
+    }
+    if (i < inside) to[i] += weight * share[i];
+  } else {
+    for (std::size_t i = 0; i < inside; ++i) to[i * each] += weight * share[i];
+  }
   for (std::size_t i = inside; i < shares.size(); ++i) next[most] += weight * share[i];
 }
 
 // E[(T_0 - mean)(T_k - mean)] for k = 0, 1, ... while it matters: the expected time k steps on from every state.
 std::vector<double> covariances(const std::vector<double>& shares, const std::vector<double>& times, double mean,
-                                std::size_t each, const std::vector<std::vector<double>>& of, Count steps) {
+                                std::size_t each, const std::vector<Arrivals>& of, Count steps) {
   std::vector<double> result, ahead(shares.size()), next(shares.size());
   const auto time = [&](std::size_t b) { return times[std::min(b, times.size() - 1)] - mean; };
   for (std::size_t b = 0; b < shares.size(); ++b) ahead[b] = time(b);
@@ -110,11 +121,12 @@ ChainResult solve(const BacklogChain& chain, Count steps) {
   result.stable = true;
   const Count most = std::clamp<Count>(3 * chain.served + static_cast<Count>(8 * (coming + each)), 32, 400);
   const auto states = static_cast<std::size_t>(most) + 1;
-  std::vector<std::vector<double>> of(times.size());
+  std::vector<Arrivals> of(times.size());
   for (std::size_t b = 0; b < times.size(); ++b) of[b] = arrivals(chain.rate * times[b], chain.replicas);
-  if (chain.idles) of[0] = {0, 1};  // the step after an idle time has the prompt that ended it
+  if (chain.idles) of[0] = {1, {1}};  // the step after an idle time has the prompt that ended it
   std::vector<double> now(states, 0.0), next(states);
-  now[0] = 1;
+  if (chain.near.size() == states) now = chain.near;
+  else now[0] = 1;
   for (int round = 0; round < 300; ++round) {
     std::fill(next.begin(), next.end(), 0.0);
     for (std::size_t b = 0; b < states; ++b) {
@@ -143,14 +155,15 @@ ChainResult solve(const BacklogChain& chain, Count steps) {
   if (chain.idles) result.step /= std::max(1e-12, 1 - now[0]);
   result.without = now[0];
   result.delay = prompts / time / chain.rate;
-  if (chain.idles) return result;
+  const auto keep = [&] { result.backlog = std::move(now); };
+  if (chain.idles) return keep(), result;
   // Prompts that come in turns keep their distance: they seldom meet a step that computes the one before.
   const double apart = (1 - 1 / static_cast<double>(chain.replicas)) * std::max(0.0, 1 - chain.rate * result.step);
   result.delay += (times[0] / 2 - ahead / time) * apart;
   result.between = result.step + (times[0] - result.step) * apart;
   if (steps > 0)
     result.covariance = covariances(now, times, result.step, static_cast<std::size_t>(chain.each), of, steps);
-  return result;
+  return keep(), result;
 }
 
 }  // namespace tilecast

@@ -110,12 +110,18 @@ bool CandidateSearch::far_too_large(const ServeSetup& setup) const {
   return fewest != fewest_.end() && setup.layout.ranks() > kFarTooLarge * fewest->second;
 }
 
-PlannedDeployment CandidateSearch::evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate) {
+PlannedDeployment CandidateSearch::deployment_of(PlannedPool pool, std::optional<PlannedPool> prefill) const {
   PlannedDeployment d;
-  d.pool = std::move(pool), d.prefill = std::move(prefill), d.rate = rate;
+  d.pool = std::move(pool), d.prefill = std::move(prefill);
   const GpuOffer& offer = q_.gpus[d.pool.setup->offer];
   if (d.prefill) d.link = link_of(offer, d.gpus());
   if (offer.usd_per_hour) d.usd_per_hour = *offer.usd_per_hour * d.gpus();
+  return d;
+}
+
+PlannedDeployment CandidateSearch::evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate) {
+  PlannedDeployment d = deployment_of(std::move(pool), std::move(prefill));
+  d.rate = rate;
   d.steady = steady_state(d.simulation(q_), q_.load(rate, d.pool.setup->pool.geometry.block_tokens));
   ++plan_.tried;
   return d;
@@ -200,7 +206,14 @@ void CandidateSearch::size_apart(const Setups& setups) {
 
 double CandidateSearch::highest_rate(const PlannedPool& pool, const std::optional<PlannedPool>& prefill,
                                      const Slo& slo) {
-  return largest_rate([&](double rate) { return margin_of(evaluated(pool, prefill, rate), slo) >= 0; });
+  // Without an objective whatever can be served will do.
+  const SimulationOptions options = deployment_of(pool, prefill).simulation(q_);
+  const Count block = pool.setup->pool.geometry.block_tokens;
+  return largest_rate([&](double rate) {
+    ++plan_.tried;
+    if (!slo.any()) return steady_limit(options, q_.load(rate, block)) == Limit::none;
+    return margin(slo, steady_state(options, q_.load(rate, block)), q_.statistic, q_.mean_output()) >= 0;
+  });
 }
 
 void CandidateSearch::fill_together(const std::shared_ptr<const ServeSetup>& setup) {

@@ -28,6 +28,7 @@ class CandidateSearch {
   PlannedDeployment evaluated(PlannedPool pool, std::optional<PlannedPool> prefill, double rate);
 
  private:
+  PlannedDeployment deployment_of(PlannedPool pool, std::optional<PlannedPool> prefill) const;
   bool asks_for_a_rate() const {
     return q_.objective == ServingObjective::cost || q_.objective == ServingObjective::energy;
   }

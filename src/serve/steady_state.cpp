@@ -118,7 +118,11 @@ class SteadyReplica {
       if (alone && pieces == 0) return 0.0;
       return step(without_answers ? 0 : decodes, worst * piece);
     };
-    return solve(chain, steps);
+    // Neighbours on the way to the fixed point differ little.
+    chain.near = near_;
+    ChainResult result = solve(chain, steps);
+    if (result.stable) near_ = result.backlog;
+    return result;
   }
 
   // Requests that fit at once: those of the whole replica over its micro-batches.
@@ -144,10 +148,12 @@ class SteadyReplica {
   SteadyLoad load_;
   Count streams_ = 1, group_ = 1, fresh_ = 1;
   double rate_ = 0, answer_context_ = 0, tokens_left_ = 0;
+  mutable std::vector<double> near_;  // the last chain's distribution
 };
 
-// Smallest D with time per token(D) x rate x steps + 1 <= D, at most `most`; 0 where there is none.
-double fixed_point(double most, const std::function<double(double)>& wanted) {
+// Smallest D with time per token(D) x rate x steps + 1 <= D, at most `most`; 0 where there is none. Where it only
+// matters whether there is one, any.
+double fixed_point(double most, const std::function<double(double)>& wanted, bool any) {
   double low = 1, high = 0;
   const double first = wanted(1);
   if (first <= 1 + 1e-9) return 1;
@@ -159,7 +165,7 @@ double fixed_point(double most, const std::function<double(double)>& wanted) {
     else if (d >= most) return 0;
     else low = d;
   }
-  for (int i = 0; i < 12 && high - low > 0.02 * low + 0.05; ++i) {
+  for (int i = 0; i < 12 && !any && high - low > 0.02 * low + 0.05; ++i) {
     const double middle = (low + high) / 2;
     (wanted(middle) <= middle ? high : low) = middle;
   }
@@ -190,22 +196,26 @@ struct Answers {
   double place_wait = 0;
 };
 
+// What is asked of a steady state: all of it, or what limits it alone.
+enum class Asked { all, limit };
+
 // The fixed point over answers whose token takes token_time(D).
 Answers answers_of(const SteadyReplica& replica, const SteadyLoad& load, double cache_places,
-                   const std::function<double(double)>& token_time) {
+                   const std::function<double(double)>& token_time, Asked asked) {
   Answers a;
   const double flow = replica.rate() * replica.steps_of_answer();
   const double own = 1 / static_cast<double>(replica.streams());
   const auto wanted = [&](double d) { return std::max(1.0, own + flow * token_time(d)); };
   const double most = std::floor(std::min(cache_places, replica.sequences()));
   if (most < 1) return a.limit = Limit::cache, a;
-  a.decoding = fixed_point(most + own, wanted);
+  a.decoding = fixed_point(most + own, wanted, asked == Asked::limit);
   if (a.decoding == 0) {
     // Where even all the places that the cache denies would not help, the GPUs are too slow.
     const bool helps = wanted(8 * most) <= 8 * most;
     a.limit = !helps ? Limit::throughput : cache_places < replica.sequences() ? Limit::cache : Limit::sequences;
     return a;
   }
+  if (asked == Asked::limit) return a;
   a.token = token_time(a.decoding);
   a.in_flight = flow * a.token;
   // The others' number over a request's own time varies by 2/3 of its mean (M/D/infinity, averaged over one service).
@@ -251,7 +261,7 @@ SteadyState stopped(Limit limit) {
   return s;
 }
 
-SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double front) {
+SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double front, Asked asked) {
   const SteadyReplica replica(o.pool, load);
   const double cache_places = replica.places_in_cache(false);
   const auto token_time = [&](double d) {
@@ -259,8 +269,8 @@ SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double 
     if (!chain.stable) return kInfinite;
     return replica.prompts_alone() ? chain.step / std::max(1e-9, chain.without) : chain.step;
   };
-  const Answers answers = answers_of(replica, load, cache_places, token_time);
-  if (answers.limit != Limit::none) return stopped(answers.limit);
+  const Answers answers = answers_of(replica, load, cache_places, token_time, asked);
+  if (answers.limit != Limit::none || asked == Asked::limit) return stopped(answers.limit);
   const double d = answers.decoding;
   const auto steps = static_cast<Count>(std::clamp(replica.steps_of_answer(), 1.0, 64.0));
   const ChainResult chain = replica.prompts(d, false, steps);
@@ -292,7 +302,7 @@ SteadyState together(const SimulationOptions& o, const SteadyLoad& load, double 
   return s;
 }
 
-SteadyState apart(const SimulationOptions& o, const SteadyLoad& load, double front) {
+SteadyState apart(const SimulationOptions& o, const SteadyLoad& load, double front, Asked asked) {
   const SteadyReplica prompts(*o.prefill, load), answers_replica(o.pool, load);
   const ChainResult chain = prompts.prompts(0, true);
   if (!chain.stable) return stopped(Limit::throughput);
@@ -306,8 +316,8 @@ SteadyState apart(const SimulationOptions& o, const SteadyLoad& load, double fro
   if (link_busy >= 1) return stopped(Limit::link);
   const double cache_places = answers_replica.places_in_cache(true);
   const auto token_time = [&](double d) { return answers_replica.step(d, 0); };
-  const Answers answers = answers_of(answers_replica, load, cache_places, token_time);
-  if (answers.limit != Limit::none) return stopped(answers.limit);
+  const Answers answers = answers_of(answers_replica, load, cache_places, token_time, asked);
+  if (answers.limit != Limit::none || asked == Asked::limit) return stopped(answers.limit);
   SteadyState s;
   const double v = variation(load.input);
   const double wait = std::max(0.0, chain.delay - alone) * (1 + v * v);
@@ -355,11 +365,30 @@ Seconds SteadyState::tpot_at(Statistic statistic) const {
   return tpot + tpot_spread * kNormal[static_cast<std::size_t>(statistic)];
 }
 
+namespace {
+
+SteadyState solved(const SimulationOptions& o, const SteadyLoad& load, Asked asked) {
+  assert(o.pool.limits.policy != Policy::static_batch);
+  if (too_long(o, load)) return stopped(Limit::length);
+  const HostTimes& host = o.front().host;
+  const double front = front_end(host, load, o.front_ends());
+  if (!(front < kInfinite)) return stopped(Limit::front_end);
+  SteadyState s = o.prefill ? apart(o, load, front, asked) : together(o, load, front, asked);
+  if (!s.saturated() && asked == Asked::all)
+    s.ttft += host.per_streaming * (s.decoding * static_cast<double>(o.pool.replicas) / o.front_ends());
+  return s;
+}
+
+}  // namespace
+
+SteadyState steady_state(const SimulationOptions& o, const SteadyLoad& load) { return solved(o, load, Asked::all); }
+Limit steady_limit(const SimulationOptions& o, const SteadyLoad& load) { return solved(o, load, Asked::limit).limit; }
+
 Saturation saturation_of(const SimulationOptions& o, const std::function<SteadyLoad(double)>& load, double near) {
   constexpr double kLeast = 1e-6, kMost = 1e9, kWithin = 1.005;
   Saturation found;
   const auto limit = [&](double rate) {
-    const Limit limit = steady_state(o, load(rate)).limit;
+    const Limit limit = steady_limit(o, load(rate));
     if (limit != Limit::none) found = {rate, limit};
     return limit;
   };
@@ -378,18 +407,6 @@ Saturation saturation_of(const SimulationOptions& o, const std::function<SteadyL
   }
   found.rate = breaks;
   return found;
-}
-
-SteadyState steady_state(const SimulationOptions& o, const SteadyLoad& load) {
-  assert(o.pool.limits.policy != Policy::static_batch);
-  if (too_long(o, load)) return stopped(Limit::length);
-  const HostTimes& host = o.front().host;
-  const double front = front_end(host, load, o.front_ends());
-  if (!(front < kInfinite)) return stopped(Limit::front_end);
-  SteadyState s = o.prefill ? apart(o, load, front) : together(o, load, front);
-  if (!s.saturated())
-    s.ttft += host.per_streaming * (s.decoding * static_cast<double>(o.pool.replicas) / o.front_ends());
-  return s;
 }
 
 }  // namespace tilecast

@@ -40,6 +40,8 @@ struct SteadyState {
 
 // Policies other than static batches. The router is taken as round-robin.
 SteadyState steady_state(const SimulationOptions& deployment, const SteadyLoad& load);
+// Its limit alone, in less time.
+Limit steady_limit(const SimulationOptions& deployment, const SteadyLoad& load);
 
 // The rate from which on queues grow without end, within half a percent, and what limits it; `load` says how requests
 // come at a rate. Zero: there is none so low.
