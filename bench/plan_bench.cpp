@@ -1,10 +1,11 @@
-// Searching: every layout of a training of 405 billion parameters.
+// Searching: every layout of a training of 405 billion parameters; deployments by load and by throughput.
 #include <benchmark/benchmark.h>
 
 #include "cluster/registry.h"
 #include "estimate/shipped_weights.h"
 #include "model/library.h"
 #include "parallel/plan.h"
+#include "tilecast/plan.h"
 
 namespace tilecast {
 namespace {
@@ -22,6 +23,22 @@ void plan_405b(benchmark::State& state) {
   state.counters["layouts"] = static_cast<double>(tried);
 }
 BENCHMARK(plan_405b)->Unit(benchmark::kMillisecond);
+
+void plan_deployments(benchmark::State& state, const PlanServeQuery& query) {
+  Count tried = 0;
+  for (auto _ : state) tried = plan_serve(query)->tried;
+  state.counters["deployments"] = static_cast<double>(tried);
+}
+PlanServeQuery on_b200(const char* model, ServingObjective objective) {
+  PlanServeQuery query;
+  query.model = model, query.objective = objective, query.gpus = {"16xB200"};
+  if (objective == ServingObjective::load) query.slo = "ttft=2s,tpot=50ms";
+  return query;
+}
+BENCHMARK_CAPTURE(plan_deployments, load_235b, on_b200("Qwen3-235B-A22B", ServingObjective::load))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan_deployments, throughput_671b, on_b200("DeepSeek-V3", ServingObjective::throughput))
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace tilecast

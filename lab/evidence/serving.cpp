@@ -48,10 +48,12 @@ class Tables {
   std::map<std::string, std::shared_ptr<StepTable>> tables_;
 };
 
-// A run as forecast, and with its steps at the ends of their intervals.
+// A run as forecast, at the ends of its pace, and with all steps at the ends of their own intervals: how much of those
+// is left over a run is fitted (kServedScale).
 struct JudgedRun {
   ServingMetrics middle;
   ServingEnds ends;
+  ServingMetrics fast_steps, slow_steps;
 };
 
 // From the first request after those that only warm the server up.
@@ -83,7 +85,13 @@ Result<JudgedRun> judged_run(const ServingCase& one, Tables& tables) {
   const auto counted = counted_of(one, *outcome);
   auto ends = tables.ends(one, simulation, *outcome, counted);
   if (!ends) return std::move(ends).error();
-  return JudgedRun{metrics_of(*outcome, {}, {}, counted), *std::move(ends)};
+  JudgedRun judged{metrics_of(*outcome, {}, {}, counted), *std::move(ends), {}, {}};
+  for (const bool slow : {false, true}) {
+    auto run = simulate_scaled(one.requests, simulation, judged.ends.widths, slow);
+    if (!run) return std::move(run).error();
+    (slow ? judged.slow_steps : judged.fast_steps) = metrics_of(*std::move(run), {}, {}, counted);
+  }
+  return judged;
 }
 
 std::map<std::string, double> figures_of(const ServingMetrics& m) {
@@ -143,8 +151,8 @@ Result<std::vector<EndToEndResult>> judge_serving(const std::vector<ServingCase>
       return std::move(run).error().at(fmt::format("{} {} {}", one.label.gpu, one.label.engine, one.label.model));
     const ServingEnds whole = of_whole_run(run->ends, run->middle);
     const auto forecast = figures_of(run->middle);
-    const std::array<std::map<std::string, double>, 4> ends = {figures_of(whole.fast), figures_of(whole.slow),
-                                                               figures_of(run->ends.fast), figures_of(run->ends.slow)};
+    const std::array<std::map<std::string, double>, 4> ends = {
+        figures_of(whole.fast), figures_of(whole.slow), figures_of(run->fast_steps), figures_of(run->slow_steps)};
     for (const auto& [figure, measured] : one.measured) {
       EndToEndResult& r = results.emplace_back();
       r.label = one.label, r.quantity = figure, r.measured = measured, r.forecast = forecast.at(figure);

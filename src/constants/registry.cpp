@@ -319,6 +319,8 @@ void add_serve(List& list) {
   list.add(kVllmSum);
   list.add(kPlanDoubt);
   list.add(kPlanSure);
+  list.add(kPlanQueueError);
+  list.add(kPlanProbeError);
   list.add(kPlanLeastCache);
   list.add(kPlanBusyNeighbours);
   list.add(kSameTime);

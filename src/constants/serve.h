@@ -205,6 +205,18 @@ inline constexpr Number kPlanSure{"serve.plan_sure",
                                   assumed,
                                   "a plan is counted on from this chance of meeting the SLO; others stand after it",
                                   "a choice: three to one"};
+inline constexpr Number kPlanQueueError{"serve.plan_queue_error",
+                                        0.15,
+                                        "1",
+                                        assumed,
+                                        "standard error of the queue that a plan's row is simulated with",
+                                        "a choice: where a tenth of a machine is free, as much as 1.5 % of its speed"};
+inline constexpr Number kPlanProbeError{"serve.plan_probe_error",
+                                        0.4,
+                                        "1",
+                                        assumed,
+                                        "... and that of runs which look for the rate at which an SLO breaks",
+                                        "a choice: half as sure takes a quarter of the time"};
 inline constexpr Number kPlanLeastCache{
     "serve.plan_least_cache",
     0.02,

@@ -15,7 +15,7 @@ void Clients::send_next(Seconds earliest) {
     const Seconds sent = o_.concurrency == 0 ? r.arrival : std::max(r.arrival, earliest);
     if (sends_in_time()) events_.at(sent, EventKind::send, i);
     else if (!send(i, sent)) {
-      ++ended_;
+      end(i);
       continue;
     }
     ++in_flight_;
@@ -56,7 +56,7 @@ void Clients::send_turn(Count i) {
 
 // A request has been answered, or never will be.
 void Clients::over(Count i, Seconds when, bool answered) {
-  ++ended_;
+  end(i);
   if (out_.requests[static_cast<std::size_t>(i)].given > 0) --streaming_;
   if (turns_.any()) {
     turns_.each_after(i, [&](Count next) {
@@ -80,7 +80,7 @@ void Clients::drop(Count first) {
     const Request& r = requests_[static_cast<std::size_t>(i)];
     record.input = r.input, record.output = r.output, record.group = r.group;
     record.unsent = true;
-    ++ended_;
+    end(i);
     turns_.each_after(i, [&](Count next) { left.push_back(next); });
     turns_.close(i);
   }

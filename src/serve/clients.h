@@ -34,12 +34,15 @@ class Clients {
   const Turns& turns() const { return turns_; }
   Count ended() const { return ended_; }
   bool all_ended() const { return ended_ == static_cast<Count>(requests_.size()); }
+  // Whether all that somebody asks about have.
+  bool needed_ended() const { return o_.needed > 0 && needed_ended_ == o_.needed; }
 
  private:
   void send_next(Seconds earliest);
   bool send(Count i, Seconds sent);
   void drop(Count first);
   bool refuse(const Request& r, Count i);
+  void end(Count i) { ++ended_, needed_ended_ += i < o_.needed ? 1 : 0; }
 
   const std::vector<Request>& requests_;
   const SimulationOptions& o_;
@@ -48,7 +51,7 @@ class Clients {
   ServingOutcome& out_;
   Seconds front_free_at_;  // when a front end can begin with what is sent next
   bool begun_ = false;     // something was sent
-  Count next_ = 0, in_flight_ = 0, ended_ = 0, streaming_ = 0;
+  Count next_ = 0, in_flight_ = 0, ended_ = 0, needed_ended_ = 0, streaming_ = 0;
 };
 
 }  // namespace tilecast

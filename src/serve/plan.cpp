@@ -197,7 +197,7 @@ class Search {
     return static_cast<Count>(gpus) / d.pool.setup->layout.ranks();
   }
   void set_copies(PlannedDeployment& d, Count copies) const {
-    d.pool.copies = copies;
+    d.pool.copies = copies, d.most.reset();
     if (const auto& price = q_.gpus[d.pool.setup->offer].usd_per_hour) d.usd_per_hour = *price * d.gpus();
     d.steady = steady_state(d.simulation(q_), q_.load(d.rate, d.pool.setup->pool.geometry.block_tokens));
   }

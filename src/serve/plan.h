@@ -112,6 +112,7 @@ struct PlannedDeployment {
   double rate = 0;                     // requests a second that it is planned for
   Count in_flight = 0;                 // where requests never run out: so many at a time
   SteadyState steady;
+  std::optional<Saturation> most;  // from which rate on queues would grow without end; nothing: not asked yet
   std::optional<ServingMetrics> simulated;
   std::optional<ServingMetrics> fast, slow;  // the ends of the simulation's interval
   std::optional<double> chance;              // of meeting the SLO

@@ -1,23 +1,15 @@
 // A planned deployment simulated: its figures, their interval, and the chance that it meets the SLO.
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include "serve/plan.h"
+#include "serve/plan_chance.h"
 #include "serve/plan_run.h"
 #include "serve/step_width.h"
 
 namespace tilecast {
-
-// Probability that a figure is at most `limit`: its logarithm is taken as normal about the forecast, with the spread of
-// either side such that four fifths of all cases lie between `low` and `high`.
-double chance_below(double limit, double forecast, double low, double high);
-
-// Of meeting every time of the SLO, as if they erred independently: TTFT, TPOT and E2EL go wrong together more often
-// than that, so the product is rather too low. 1 where there is no SLO.
-double chance_of(const Slo& slo, Statistic statistic, const ServingMetrics& forecast, const ServingMetrics& fast,
-                 const ServingMetrics& slow);
-
-// Probability that at least `rate` requests a second can be served, by the range that so many are forecast with.
-double chance_of_rate(double rate, double capacity, const RateEnds& ends);
 
 class PlanJudge {
  public:
@@ -29,15 +21,17 @@ class PlanJudge {
     PlanRun plan;
     ServingOutcome outcome;
   };
-  Result<Simulated> run(const PlannedDeployment& d, double rate, bool keep_gaps) const;
+  // ... without the times between tokens, which no objective is about.
+  Result<Simulated> run(const PlannedDeployment& d, double rate, RunCare care) const;
   struct Figures {
     ServingMetrics metrics;
     bool meets = false;
   };
-  // Without the times between tokens, which no objective is about.
+  // Of a run that only probes.
   Result<Figures> simulated(const PlannedDeployment& d, double rate) const;
-  // From which rate on queues would grow without end, by the steady state.
+  // From which rate on queues would grow without end, by the steady state; at an end of the steps' paces, where given.
   Saturation saturation(const PlannedDeployment& d) const;
+  Saturation saturation(const PlannedDeployment& d, const StepWidths& pace, bool slow) const;
   // Fills in what follows from a simulation at the deployment's own rate.
   Status judge(PlannedDeployment& d) const;
   // The rate that serves most: requests a second times the chance that they are served within the SLO. From the steady
@@ -49,7 +43,24 @@ class PlanJudge {
  private:
   Figures figures_of(const Simulated& run) const;
   bool meets(const ServingMetrics& metrics) const;
-  double chance(const ServingMetrics& forecast, const ServingEnds& ends) const;
+  // The run at a few paces of its steps, and from which on queues would grow without end.
+  struct PacedRuns {
+    std::vector<double> paces;
+    std::vector<ServingMetrics> at;
+    double breaks = 0;
+  };
+  Result<PacedRuns> paced(const PlannedDeployment& d, const PlanRun& plan, const ServingEnds& ends) const;
+  // The pace from which on requests come faster than they can be served, by steady states.
+  double pace_that_saturates(const PlannedDeployment& d, const StepWidths& pace) const;
+  double chance(const PacedRuns& runs, const ServingMetrics& forecast, const ServingEnds& ends) const;
+  // What runs at some rates tell of others (plan_most_load.cpp).
+  struct ProbedRates {
+    std::map<double, ServingMetrics> metrics;
+    double most = 0;     // from which rate on queues would grow without end; 0: none
+    double prompts = 0;  // share of the steps' time that prompts are in
+    ServingEnds ends;    // their pace alone
+  };
+  double chance_by_rates(const ProbedRates& probed, double rate) const;
   Seen seen(const PlannedDeployment& d) const;
 
   const ServeQuery& q_;

@@ -39,7 +39,7 @@ LoadPoint load_point(const PlannedDeployment& d, Statistic statistic) {
 Status draw_best(const ServeQuery& query, const PlanJudge& judge, const PlannedDeployment& best,
                  PlanPictures& pictures) {
   constexpr int kSlices = 200;
-  const auto run = judge.run(best, best.rate, true);
+  const auto run = judge.run(best, best.rate, RunCare::shown);
   if (!run) return run.error();
   pictures.slices = over_time(run->outcome, kSlices);
   const auto shares = static_cast<double>(run->plan.shares);

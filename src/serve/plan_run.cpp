@@ -4,7 +4,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "constants/serve.h"
+
 namespace tilecast {
+
+using namespace constants;
+
 namespace {
 
 // Requests of one share: those that fill it, those that are counted, those that keep it busy until the last of them has
@@ -21,23 +26,44 @@ Count shares_of(const ServeQuery& query, const PlannedDeployment& d) {
   return d.prefill ? std::gcd(d.pool.copies, d.prefill->copies) : d.pool.copies;
 }
 
-// A request from its sending to its end: by the steady state or, where there is none, by as many as run at once.
+// A request from its sending to its end: by the steady state, just below saturation where the rate is more than can be
+// served, or, where there is none, by as many as run at once.
 double time_of_a_request(const ServeQuery& query, const PlannedDeployment& d, double rate) {
+  constexpr double kJustBelow = 0.97;
   const SimulationOptions options = d.simulation(query);
-  const SteadyState s = steady_state(options, query.load(rate, options.pool.geometry.block_tokens));
+  const auto at = [&](double r) { return steady_state(options, query.load(r, options.pool.geometry.block_tokens)); };
+  SteadyState s = at(rate);
+  if (s.saturated() && d.most && d.most->rate > 0) s = at(std::min(rate, kJustBelow * d.most->rate));
   if (!s.saturated()) return (s.ttft + s.tpot * static_cast<double>(query.mean_output() - 1)).base();
   const Count at_once = options.pool.replicas * most_at_once(options.pool, query.mean_input() + query.mean_output());
   return static_cast<double>(at_once) / rate;
 }
 
-LoadLength length_of(const ServeQuery& query, const PlannedDeployment& d, double rate, Count shares) {
-  // Times of a request; the least are so many that one in ten of them, or one in a hundred, says something.
+// Of one share; none where nobody says how much can be served.
+double requests_to_forget(const ServeQuery& query, const PlannedDeployment& d, double rate, Count shares) {
+  if (!d.most || d.most->limit == Limit::none || !(d.most->rate > 0)) return 0;
+  const double gaps = 1 / std::sqrt(query.workload.burstiness * static_cast<double>(shares));
+  const double work = std::max(variation(query.workload.input), variation(query.workload.output));
+  return tilecast::requests_to_forget(gaps, work, rate / d.most->rate);
+}
+
+LoadLength length_of(const ServeQuery& query, const PlannedDeployment& d, double rate, Count shares, RunCare care) {
+  // Times of a request; the least are so many that one in ten of them, or one in a hundred, says something. One time
+  // of a request is enough where that many are counted in it.
   constexpr double kFill = 2, kCounted = 3, kAfter = 1;
-  constexpr double kLeast = 300, kLeastOfTail = 1000, kMost = 20000;
+  constexpr double kLeast = 300, kLeastOfTail = 1000, kEnough = 1000, kMost = 20000;
+  // Times over which a queue forgets its beginning, and how many requests that may come to.
+  constexpr double kForgotten = 2, kMostShown = 6000, kMostProbed = 1500;
+  const bool shown = care == RunCare::shown;
   const double in_flight = time_of_a_request(query, d, rate) * rate / static_cast<double>(shares);
   const double least = query.statistic == Statistic::p99 ? kLeastOfTail : kLeast;
+  const double error = shown ? kPlanQueueError : kPlanProbeError, most = shown ? kMostShown : kMostProbed;
+  const double forgets = std::min(requests_to_forget(query, d, rate, shares), most * error * error);
   const auto requests = [=](double n) { return static_cast<Count>(std::ceil(std::min(n, kMost))); };
-  return {requests(kFill * in_flight), requests(std::max(least, kCounted * in_flight)), requests(kAfter * in_flight)};
+  return {requests(std::max(kFill * in_flight, kForgotten * forgets)),
+          requests(std::max(
+              {least, std::min(kCounted * in_flight, std::max(kEnough, in_flight)), forgets / (error * error)})),
+          requests(kAfter * in_flight)};
 }
 
 // As many requests in flight as there are places for.
@@ -77,17 +103,23 @@ void add_drawn(PlanRun& run, const ServeQuery& query, const PlannedDeployment& d
 
 }  // namespace
 
+double requests_to_forget(double gaps, double work, double load) {
+  constexpr double kAtSaturation = 1e-3;  // of what can be served is left: it never forgets
+  const double left = std::max(1 - load, kAtSaturation);
+  return 2 * (gaps * gaps + work * work) / (left * left);
+}
+
 WorkloadOptions plan_workload(const ServeQuery& query, const PlannedDeployment& d, double rate) {
   if (d.in_flight > 0) return closed_loop(query, d);
   WorkloadOptions w = query.workload;
   w.rate = rate;
   if (w.requests > 0) return w;
   const Count shares = shares_of(query, d);
-  w.requests = shares * length_of(query, d, rate, shares).all();
+  w.requests = shares * length_of(query, d, rate, shares, RunCare::shown).all();
   return w;
 }
 
-Result<PlanRun> plan_run(const ServeQuery& query, const PlannedDeployment& d, double rate) {
+Result<PlanRun> plan_run(const ServeQuery& query, const PlannedDeployment& d, double rate, RunCare care) {
   PlanRun run;
   run.simulation = d.simulation(query);
   const bool as_given = query.workload.requests > 0 || d.in_flight > 0;
@@ -102,7 +134,7 @@ Result<PlanRun> plan_run(const ServeQuery& query, const PlannedDeployment& d, do
     w = plan_workload(query, d, rate);
   } else {
     take_share(run, shares_of(query, d));
-    length = length_of(query, d, rate, run.shares);
+    length = length_of(query, d, rate, run.shares, care);
     w.rate = rate / static_cast<double>(run.shares), w.requests = length.all();
     w.burstiness *= static_cast<double>(run.shares);
   }
@@ -111,7 +143,7 @@ Result<PlanRun> plan_run(const ServeQuery& query, const PlannedDeployment& d, do
   run.requests = *std::move(requests);
   if (!as_given) {
     const auto at = [&](Count i) { return run.requests[static_cast<std::size_t>(i)].arrival; };
-    const Count end = length.fill + length.counted;
+    const Count end = run.simulation.needed = length.fill + length.counted;
     run.counted = CountedSpan{at(length.fill), end < w.requests ? at(end) : run.requests.back().arrival};
   }
   return run;
@@ -121,15 +153,10 @@ ServingMetrics metrics_of(const PlanRun& run, const ServingOutcome& outcome, con
   return times(metrics_of(outcome, query.slo, query.classes, run.counted), run.shares);
 }
 
-bool keeps_up(const PlanRun& run, const ServingOutcome& outcome) {
+bool keeps_up(const PlanRun& run, const ServingMetrics& m) {
   if (!run.counted) return true;
   constexpr double kAsManyAsCome = 0.9;  // numbers in flight sway
-  double came = 0, ended = 0;
-  for (const RequestRecord& r : outcome.requests) {
-    if (r.refused) continue;
-    came += run.counted->has(r.sent), ended += run.counted->has(r.last);
-  }
-  return ended >= kAsManyAsCome * came;
+  return m.request_throughput * m.duration >= kAsManyAsCome * static_cast<double>(m.completed);
 }
 
 }  // namespace tilecast

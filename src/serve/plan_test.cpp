@@ -7,7 +7,6 @@
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "model/library.h"
-#include "serve/plan_judge.h"
 
 namespace tilecast {
 namespace {
@@ -135,33 +134,6 @@ TEST(ServePlan, ImpossibleObjectivesNameTheNearest) {
   EXPECT_FALSE(plan->best);
   ASSERT_TRUE(plan->nearest);
   EXPECT_LT(margin(query_of(0.1, 0.1, 5).slo, plan->nearest->steady, Statistic::p90, 128), 0);
-}
-
-TEST(ServePlan, ChancesByHand) {
-  // On the limit it is a coin toss, at the ends of an 80 % interval one in ten and nine in ten.
-  EXPECT_NEAR(chance_below(10, 10, 8, 15), 0.5, 1e-12);
-  EXPECT_NEAR(chance_below(15, 10, 8, 15), 0.9, 1e-9);
-  EXPECT_NEAR(chance_below(8, 10, 8, 15), 0.1, 1e-9);
-  // Two percent below the limit, with the interval that served runs have: hardly better than a coin.
-  EXPECT_NEAR(chance_below(10, 9.8, 9.8 / 1.3, 9.8 * 1.7), 0.52, 0.01);
-  // An interval without width: the forecast decides.
-  EXPECT_EQ(chance_below(10, 9, 9, 9), 1);
-  EXPECT_EQ(chance_below(10, 11, 11, 11), 0);
-  double before = 0;
-  for (double limit = 5; limit < 40; limit += 0.5) {
-    const double now = chance_below(limit, 10, 8, 15);
-    EXPECT_GE(now, before);
-    before = now;
-  }
-  ServingMetrics m, fast, slow;
-  m.ttft.p90 = 0.1, fast.ttft.p90 = 0.08, slow.ttft.p90 = 0.2;
-  m.tpot.p90 = 0.01, fast.tpot.p90 = 0.008, slow.tpot.p90 = 0.02;
-  Slo slo;
-  EXPECT_EQ(chance_of(slo, Statistic::p90, m, fast, slow), 1);
-  slo.ttft = milliseconds(100);
-  EXPECT_NEAR(chance_of(slo, Statistic::p90, m, fast, slow), 0.5, 1e-9);
-  slo.tpot = milliseconds(20);
-  EXPECT_NEAR(chance_of(slo, Statistic::p90, m, fast, slow), 0.45, 1e-9);
 }
 
 // Nobody orders a coin toss, however cheap: MI300X was never measured with these kernels.

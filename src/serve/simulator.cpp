@@ -56,7 +56,7 @@ class Simulation {
   ServingOutcome run() {
     start_fleet();
     clients_.send_next();
-    while (!events_.empty() && !stopped_) {
+    while (!events_.empty() && !stopped_ && !clients_.needed_ended()) {
       const Event event = events_.take();
       if (++looks_ % kEventsBetweenLooks == 0) look_up();  // answers may be long in coming
       switch (event.kind) {
@@ -73,7 +73,8 @@ class Simulation {
     }
     if (fleet_) std::move(*fleet_).finish(out_, o_.pool.in_step * o_.pool.gpus, o_.pool.idle);
     for (const auto& replica : replicas_) out_.blocks_left += replica->cache.held();
-    out_.unfinished = static_cast<Count>(requests_.size()) - clients_.ended();
+    if (clients_.needed_ended()) out_.requests.resize(static_cast<std::size_t>(o_.needed));
+    else out_.unfinished = static_cast<Count>(requests_.size()) - clients_.ended();
     return std::move(out_);
   }
 

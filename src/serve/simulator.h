@@ -39,6 +39,9 @@ struct SimulationOptions {
   Count context_limit = 0;  // tokens of prompt and answer together; 0: none but the cache's
   // Clients give up a request whose first token, or whose last, has not come in that time; nothing: they wait.
   std::optional<Seconds> first_token_timeout = {}, total_timeout = {};
+  // The simulation ends when so many requests, the first that are sent, have ended; others are not told of. 0: all of
+  // them. Not with conversations.
+  Count needed = 0;
   bool keep_gaps = true;               // the times between tokens, which are most of what a run remembers
   const SharedPaths* paths = nullptr;  // of requests that have one; outlives the simulation
 

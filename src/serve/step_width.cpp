@@ -68,22 +68,64 @@ StepWidths step_widths(const DeploymentOptions& d, const ServingOutcome& outcome
   return widths;
 }
 
+namespace {
+
+// What one kind of load is off by beside its steps.
+struct LoadWidths {
+  const WidthConstants &first, &median_first, &token, &median_token;
+};
+constexpr LoadWidths kLoad{kTtftWidth, kMedianTtftWidth, kTpotWidth, kMedianTpotWidth};
+constexpr LoadWidths kQueuedLoad{kQueuedTtftWidth, kQueuedMedianTtftWidth, kQueuedTpotWidth, kQueuedMedianTpotWidth};
+const LoadWidths& widths_of_load(bool queued) { return queued ? kQueuedLoad : kLoad; }
+
+double end_of(const WidthConstants& width, bool slow) { return slow ? width.up : width.down; }
+
+}  // namespace
+
+StepWidths served_pace(const StepWidths& steps, bool queued) {
+  const WidthConstants& token = widths_of_load(queued).median_token;
+  const auto log_of = [&](double open, bool slow) {
+    const double evened_out = end_of(kServedScale, slow) * std::max(0.0, open);
+    return std::max(std::hypot(evened_out, end_of(token, slow)), double{kNoiseWidth});
+  };
+  const auto of = [&](const StepWidth& w) {
+    return StepWidth{std::exp(-log_of(-std::log(w.low), false)), std::exp(log_of(std::log(w.high), true))};
+  };
+  return {of(steps.answers), of(steps.prompts)};
+}
+
+StepWidths part_of(const StepWidths& widths, double share) {
+  const auto of = [&](const StepWidth& w) { return StepWidth{std::pow(w.low, share), std::pow(w.high, share)}; };
+  return {of(widths.answers), of(widths.prompts)};
+}
+
+Result<ServingOutcome> simulate_scaled(const std::vector<Request>& requests, const SimulationOptions& simulation,
+                                       const StepWidths& widths, bool slow) {
+  const ScaledOptions scaled(simulation, widths, slow);
+  return simulate(requests, scaled.options());
+}
+
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
                                  Method method, const ModelSource* weights, int slices,
-                                 const std::optional<CountedSpan>& counted) {
-  const StepWidths widths = step_widths(deployment, outcome, method, weights);
+                                 const std::optional<CountedSpan>& counted, const RunAgain& again) {
+  const auto run = [&](const StepWidths& pace, bool slow) {
+    return again ? again(pace, slow) : simulate_scaled(requests, simulation, pace, slow);
+  };
   ServingEnds ends;
-  ends.widths = widths;
+  ends.widths = step_widths(deployment, outcome, method, weights);
   ends.steps = deployment.spread ? RunKind::inference_over : RunKind::inference;
-  ends.queued = mostly_queued(outcome.requests);
+  ends.queued = ends.queued_slow = mostly_queued(outcome.requests);
+  ends.pace = served_pace(ends.widths, ends.queued);
   for (const bool slow : {false, true}) {
-    SimulationOptions again = simulation;
-    const ScaledCost cost(*simulation.pool.cost, widths, slow);
-    again.pool.cost = &cost;
-    std::optional<ScaledCost> of_prompts;
-    if (again.prefill) again.prefill->cost = &of_prompts.emplace(*simulation.prefill->cost, widths, slow);
-    auto at_end = simulate(requests, again);
+    auto at_end = run(ends.pace, slow);
+    // Steps a little slower may be what makes a queue: such a load is one that queues, and as unsure.
+    if (slow && at_end && !ends.queued && mostly_queued(at_end->requests)) {
+      ends.queued_slow = true;
+      const StepWidths queued = served_pace(ends.widths, true);
+      ends.pace.answers.high = queued.answers.high, ends.pace.prompts.high = queued.prompts.high;
+      at_end = run(ends.pace, slow);
+    }
     if (!at_end) return std::move(at_end).error();
     ServingMetrics& metrics = slow ? ends.slow : ends.fast;
     if (slices == 0) {
@@ -126,25 +168,29 @@ RequestShares shares_of_rate(const ServingEnds& parts, const ServingMetrics& for
 
 namespace {
 
-// What one kind of load is off by beside its steps.
-struct LoadWidths {
-  const WidthConstants &first, &median_first, &token, &median_token;
-};
-constexpr LoadWidths kLoad{kTtftWidth, kMedianTtftWidth, kTpotWidth, kMedianTpotWidth};
-constexpr LoadWidths kQueuedLoad{kQueuedTtftWidth, kQueuedMedianTtftWidth, kQueuedTpotWidth, kQueuedMedianTpotWidth};
-
 constexpr std::array<double Summary::*, 4> kParts = {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99};
 
-// One end of a run: its steps' reach is scaled as that of served steps, and joined by what first tokens and further
-// ones are off by besides.
+// The whole width of a figure, the pace of its tokens among it, and what of it is beside that pace.
+struct FigureWidth {
+  double whole = 0, beside = 0;
+};
+FigureWidth figure_width(const RequestShares& shares, bool median, bool queued, bool slow) {
+  const LoadWidths& load = widths_of_load(queued);
+  const double first = end_of(median ? load.median_first : load.first, slow);
+  const double token = end_of(median ? load.median_token : load.token, slow), pace = end_of(load.median_token, slow);
+  const auto without_pace = [&](double width) { return std::sqrt(std::max(0.0, width * width - pace * pace)); };
+  return {std::hypot(shares.first * first, shares.further * token),
+          std::hypot(shares.first * without_pace(first), shares.further * without_pace(token))};
+}
+
+// One end of a run: its steps' pace, joined by what first tokens and further ones are off by besides.
 class RunEnd {
  public:
   RunEnd(const ServingEnds& parts, const ServingMetrics& forecast, bool slow)
-      : widths_(parts.queued ? kQueuedLoad : kLoad),
+      : queued_(slow ? parts.queued_slow : parts.queued),
         end_(slow ? parts.slow : parts.fast),
         forecast_(forecast),
-        slow_(slow),
-        scale_(of(kServedScale)) {
+        slow_(slow) {
     set(&ServingMetrics::ttft, [&](double Summary::*) { return RequestShares{1, 0}; });
     for (Summary ServingMetrics::*tokens : {&ServingMetrics::tpot, &ServingMetrics::itl})
       set(tokens, [&](double Summary::*) { return RequestShares{0, 1}; });
@@ -155,8 +201,10 @@ class RunEnd {
     // A request is made of its tokens, and is no less sure than the less sure of them.
     for (double Summary::*part : kParts) keep_within((end_.e2el).*part, forecast_.e2el.*part, reach_of_tokens(part));
     put_in_order(end_.e2el);
+    // Waiting to be scheduled is a part of waiting for the first token.
+    for (double Summary::*part : kParts) (end_.queue).*part = std::min((end_.queue).*part, (end_.ttft).*part);
     // Of all requests together, few that wait for long take little away.
-    const double by = beside_steps(shares_of_rate(parts, forecast), true);
+    const FigureWidth by = figure_width(shares_of_rate(parts, forecast), true, queued_, slow_);
     for (double ServingMetrics::*rate :
          {&ServingMetrics::request_throughput, &ServingMetrics::output_throughput, &ServingMetrics::total_throughput})
       end_.*rate = farther(end_.*rate, forecast_.*rate, by, !slow_);  // a slow run has the low rate
@@ -164,17 +212,12 @@ class RunEnd {
   const ServingMetrics& metrics() const { return end_; }
 
  private:
-  double of(const WidthConstants& width) const { return slow_ ? width.up : width.down; }
-  double beside_steps(const RequestShares& shares, bool median) const {
-    return std::hypot(shares.first * of(median ? widths_.median_first : widths_.first),
-                      shares.further * of(median ? widths_.median_token : widths_.token));
-  }
   // The end of a figure that lies to one side of its forecast.
-  double farther(double parts, double forecast, double width, bool above) const {
+  double farther(double parts, double forecast, const FigureWidth& width, bool above) const {
     if (!(forecast > 0) || !(parts > 0)) return parts;
     const double open = std::max(0.0, above ? std::log(parts / forecast) : std::log(forecast / parts));
-    const double whole = std::max(std::hypot(scale_ * open, width), double{kNoiseWidth});
-    return forecast * std::exp(above ? whole : -whole);
+    const double reach = std::max({std::hypot(open, width.beside), width.whole, double{kNoiseWidth}});
+    return forecast * std::exp(above ? reach : -reach);
   }
   // Medians are surer than tails, which leaves these no nearer to a forecast: of one run nine in ten are never faster
   // than half of them.
@@ -195,35 +238,28 @@ class RunEnd {
   void set(Summary ServingMetrics::*figure, Shares shares) {
     for (double Summary::*part : kParts) {
       double& end = (end_.*figure).*part;
-      end = farther(end, (forecast_.*figure).*part, beside_steps(shares(part), part == &Summary::median), slow_);
+      const FigureWidth width = figure_width(shares(part), part == &Summary::median, queued_, slow_);
+      end = farther(end, (forecast_.*figure).*part, width, slow_);
     }
   }
 
-  const LoadWidths& widths_;
+  bool queued_;
   ServingMetrics end_;
   const ServingMetrics& forecast_;
   bool slow_;
-  double scale_ = 1;
 };
 
 }  // namespace
+
+BesidePace beside_pace(const RequestShares& shares, bool median, const ServingEnds& parts) {
+  return {figure_width(shares, median, parts.queued, false).beside,
+          figure_width(shares, median, parts.queued_slow, true).beside};
+}
 
 ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast) {
   ServingEnds whole = parts;
   whole.fast = RunEnd(parts, forecast, false).metrics(), whole.slow = RunEnd(parts, forecast, true).metrics();
   return whole;
-}
-
-RateEnds capacity_ends(double capacity, const ServingEnds& parts, double prompts) {
-  const auto steps = [&](double StepWidth::*end) {
-    return prompts * parts.widths.prompts.*end + (1 - prompts) * parts.widths.answers.*end;
-  };
-  ServingMetrics forecast;
-  forecast.request_throughput = capacity;
-  ServingEnds ends{forecast, forecast, parts.steps, true};
-  ends.fast.request_throughput /= steps(&StepWidth::low), ends.slow.request_throughput /= steps(&StepWidth::high);
-  const ServingEnds whole = of_whole_run(ends, forecast);
-  return {whole.slow.request_throughput, whole.fast.request_throughput};
 }
 
 void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation) {
@@ -233,8 +269,10 @@ void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation) {
       for (double Summary::*part : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99})
         (end->*figure).*part = std::min((end->*figure).*part, in_seconds(*most));
   };
-  cap(&ServingMetrics::ttft, simulation.first_token_timeout);
-  cap(&ServingMetrics::ttft, simulation.total_timeout);
+  for (Summary ServingMetrics::*figure : {&ServingMetrics::ttft, &ServingMetrics::queue}) {
+    cap(figure, simulation.first_token_timeout);
+    cap(figure, simulation.total_timeout);
+  }
   cap(&ServingMetrics::e2el, simulation.total_timeout);
 }
 

@@ -1,6 +1,11 @@
 // How much shorter or longer than forecast the steps of a run may be: what the interval of its summary comes from.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "engine/run_width.h"
 #include "serve/deployment.h"
 #include "serve/metrics.h"
@@ -39,29 +44,52 @@ class ScaledCost final : public StepCost {
   double answers_, prompts_;
 };
 
-// A run again with all steps at the ends of their intervals: what its kernels leave open.
+// How much slower or faster than forecast all steps of a served load may run together, for minutes: what their kernels
+// leave open evens out over them as far as served runs show, and what the tokens of such runs are off by besides stays.
+// `queued`: requests spend most of the time to their first token waiting to be scheduled.
+StepWidths served_pace(const StepWidths& steps, bool queued);
+// A part of the way to the ends: 1 the whole, 1/2 the root.
+StepWidths part_of(const StepWidths& widths, double share);
+// A simulation whose steps take so much longer or shorter.
+class ScaledOptions {
+ public:
+  ScaledOptions(SimulationOptions simulation, const StepWidths& widths, bool slow)
+      : options_(std::move(simulation)), answers_(*options_.pool.cost, widths, slow) {
+    options_.pool.cost = &answers_;
+    if (options_.prefill) options_.prefill->cost = &prompts_.emplace(*options_.prefill->cost, widths, slow);
+  }
+  ScaledOptions(const ScaledOptions&) = delete;
+  ScaledOptions& operator=(const ScaledOptions&) = delete;
+  const SimulationOptions& options() const { return options_; }
+
+ private:
+  SimulationOptions options_;
+  ScaledCost answers_;
+  std::optional<ScaledCost> prompts_;
+};
+// The run again, its steps by so much slower or faster.
+Result<ServingOutcome> simulate_scaled(const std::vector<Request>& requests, const SimulationOptions& simulation,
+                                       const StepWidths& widths, bool slow);
+
+// A run again with its steps slower and faster: by their pace, so that queues are those of such steps.
 struct ServingEnds {
   ServingMetrics fast, slow;
   RunKind steps = RunKind::inference;
-  bool queued = false;  // requests spend most of the time to their first token waiting to be scheduled
-  StepWidths widths = {};
+  bool queued = false;       // requests spend most of the time to their first token waiting to be scheduled ...
+  bool queued_slow = false;  // ... where steps are slow: then that end reaches as far as those of queued loads
+  StepWidths widths = {};    // of single steps
+  StepWidths pace = {};      // at which `fast` and `slow` ran
   std::vector<Slice> fast_over_time = {}, slow_over_time = {};  // over the seconds of the run as forecast
 };
 // `simulation` as it gave `outcome` of the requests; `slices` of it over time, where they are wanted; figures of the
-// part that is `counted`.
+// part that is `counted`. `again` runs it at a pace: simulates it, where nobody knows better.
+using RunAgain = std::function<Result<ServingOutcome>(const StepWidths& pace, bool slow)>;
 Result<ServingEnds> serving_ends(const DeploymentOptions& deployment, const std::vector<Request>& requests,
                                  const SimulationOptions& simulation, const ServingOutcome& outcome, const Slo& slo,
                                  Method method, const ModelSource* weights, int slices = 0,
-                                 const std::optional<CountedSpan>& counted = {});
+                                 const std::optional<CountedSpan>& counted = {}, const RunAgain& again = {});
 // Of a step of a run of this kind, from what its kernels leave open.
 StepWidth of_whole_step(const StepWidth& parts, RunKind kind);
-
-// How many requests a second may be served at most, where the forecast is `capacity`: steps of which a share of the
-// time, `prompts`, is that of steps with prompts, at the ends of their widths, and what queued runs are off by besides.
-struct RateEnds {
-  double low = 0, high = 0;
-};
-RateEnds capacity_ends(double capacity, const ServingEnds& parts, double prompts);
 
 bool mostly_queued(const std::vector<RequestRecord>& requests);
 
@@ -75,8 +103,16 @@ RequestShares shares_of_request(double first_token, double request);
 // they like, it is theirs. The runs at both ends tell.
 RequestShares shares_of_rate(const ServingEnds& parts, const ServingMetrics& forecast);
 
-// ... and with what steps and whole runs are off by. All figures come from the same two spreads: of first tokens, and
-// of the tokens after them.
+// What one figure of a served load is off by beside the pace of its steps: logs, for `of_first` of it those of first
+// tokens and for `of_further` those of the tokens after them; `median`: of a median, which is surer.
+struct BesidePace {
+  double down = 0, up = 0;
+};
+BesidePace beside_pace(const RequestShares& shares, bool median, const ServingEnds& parts);
+
+// ... and with what whole runs are off by beside their pace. All figures come from the same two spreads: of first
+// tokens, and of the tokens after them. No end lies nearer to the forecast than the one that its steps' pace leads to,
+// queues and all.
 ServingEnds of_whole_run(const ServingEnds& parts, const ServingMetrics& forecast);
 // No request that was served took longer than its client waits.
 void keep_to_patience(ServingEnds& ends, const SimulationOptions& simulation);

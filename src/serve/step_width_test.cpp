@@ -92,12 +92,29 @@ TEST(ServeStepWidth, WholeRunsReachFartherThanTheirSteps) {
   EXPECT_NEAR(sure.slow.tpot.median, 0.02 * std::exp(beyond_noise(constants::kMedianTpotWidth.up)), 1e-12);
   parts.slow.ttft.mean = 0.15, parts.fast.ttft.mean = 0.12;  // queues may turn an end around
   const ServingEnds unsure = of_whole_run(parts, forecast);
-  const double open = std::log(1.5) * constants::kServedScale.up;
-  EXPECT_NEAR(unsure.slow.ttft.mean, 0.1 * std::exp(std::hypot(open, double{constants::kTtftWidth.up})), 1e-12);
+  // What the run's own steps lead to is joined by what first tokens are off by beside the pace of steps.
+  const double pace = constants::kMedianTpotWidth.up, first = constants::kTtftWidth.up;
+  EXPECT_NEAR(unsure.slow.ttft.mean,
+              0.1 * std::exp(std::sqrt(std::log(1.5) * std::log(1.5) + first * first - pace * pace)), 1e-12);
   EXPECT_LE(unsure.fast.ttft.mean, 0.1) << "an interval holds its forecast";
-  parts.queued = true;
+  parts.queued_slow = true;
   EXPECT_NEAR(of_whole_run(parts, forecast).slow.tpot.mean,
               0.02 * std::exp(beyond_noise(constants::kQueuedTpotWidth.up)), 1e-12);
+}
+
+// What is left of steps' own widths over a run, beside what a token of a run is off by; both ends to their own side.
+TEST(ServeStepWidth, PaceByHand) {
+  const StepWidths pace = served_pace({{0.8, 1.3}, {1, 1}}, true);
+  const auto of = [](const constants::WidthConstants& token, double open, bool slow) {
+    const double scale = slow ? constants::kServedScale.up : constants::kServedScale.down;
+    return beyond_noise(std::hypot(scale * open, slow ? token.up : token.down));
+  };
+  EXPECT_NEAR(pace.answers.high, std::exp(of(constants::kQueuedMedianTpotWidth, std::log(1.3), true)), 1e-12);
+  EXPECT_NEAR(pace.answers.low, std::exp(-of(constants::kQueuedMedianTpotWidth, -std::log(0.8), false)), 1e-12);
+  EXPECT_NEAR(pace.prompts.high, std::exp(of(constants::kQueuedMedianTpotWidth, 0, true)), 1e-12);
+  EXPECT_NEAR(served_pace({}, false).answers.low, std::exp(-of(constants::kMedianTpotWidth, 0, false)), 1e-12);
+  EXPECT_NEAR(part_of(pace, 0.5).answers.high, std::sqrt(pace.answers.high), 1e-12);
+  EXPECT_EQ(part_of(pace, 0).prompts.low, 1);
 }
 
 // A request's time is its first token's and the others': its interval is theirs, as far as either takes part in it.
@@ -140,7 +157,7 @@ TEST(ServeStepWidth, EndsOfARunAgree) {
     forecast.ttft = rising(0.01, 5), forecast.tpot = forecast.itl = rising(0.002, 0.1);
     whole(forecast);
     ServingEnds parts{forecast, forecast};
-    parts.queued = round % 2 == 0;
+    parts.queued = round % 2 == 0, parts.queued_slow = parts.queued || round % 3 == 0;
     for (ServingMetrics* end : {&parts.fast, &parts.slow}) {
       const double first = 1 + random.uniform() * 4, further = 1 + random.uniform();
       for (double Summary::*part : {&Summary::mean, &Summary::median, &Summary::p90, &Summary::p99}) {
