@@ -75,8 +75,7 @@ std::string format_of(const std::string& mode, const ModelSpec& model) {
   return mode;
 }
 
-// MiniMax-M2.5 in fp8 on B200: both scripts before April 2026 (benchmarks/single_node/minimaxm2.5_fp8_b200.sh, vLLM
-// 0.17) say --enable-expert-parallel, and neither --kv-cache-dtype.
+// MiniMax-M2.5 in fp8 on B200: both scripts before April 2026 have --enable-expert-parallel, neither --kv-cache-dtype.
 bool is_fp8_minimax(const TableRow& row) {
   return row["model_path"].ends_with("MiniMax-M2.5") && row["system"] == "b200_sxm" && row["precision"] == "fp8";
 }
@@ -271,8 +270,7 @@ void set_sglang_as_inferencex(DeploymentOptions& d, const TableRow& row) {
   if (four_cards) d.max_sequences = 32;
   const bool rare = four_cards ? false : (qwen && four_bits) || row.count("batch_size") >= 16;
   if (blackwell) d.receive_steps = rare ? 30 : 10;
-  // glm5_fp8_b200.sh, glm5_fp4_b200.sh: --enable-flashinfer-allreduce-fusion. Qwen 3.5's norms take no part in it
-  // before SGLang's pull requests 19889 and 21019 of March 2026, which the nightly images of nvfp4 alone have.
+  // GLM 5's scripts have --enable-flashinfer-allreduce-fusion; nvfp4's nightly images pull requests 19889 and 21019.
   const bool april = row["silicon_data_source"].find("nightly-dev-202604") != std::string::npos;
   if ((blackwell && row["model_path"].ends_with("GLM-5")) || (qwen && april)) d.engine.fused_sums = true;
   d.engine.merged_scans = qwen && april;
@@ -288,8 +286,9 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
   d.reuse = false;
   d.memory_fraction = 0.9;
   if (engine == EngineKind::vllm) {
-    d.max_tokens = 8192;
-    d.max_sequences = row["system"] == "b200_sxm" ? 512 : row.count("batch_size");
+    const bool b200 = row["system"] == "b200_sxm";  // whose scripts ask for fuse_allreduce_rms
+    d.max_tokens = 8192, d.max_sequences = b200 ? 512 : row.count("batch_size");
+    d.engine.fused_sums = b200 || after(row["silicon_data_source"], "vllm-openai:v0.") >= "17";
   } else if (engine == EngineKind::trtllm) {
     d.max_tokens = 16384;
     const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
@@ -339,8 +338,9 @@ void set_apart(ServingCase& one, const TableRow& row, const RankLayout& prompts,
   set_behind_dynamo(d);
   one.prefill = d;
   // kimik2.5/vllm/gb200-fp4: all2all-backend flashinfer_nvlink_one_sided, which is TensorRT-LLM's; SGLang's recipes use
-  // DeepEP. enforce-eager for prompts alone.
+  // DeepEP. fuse_allreduce_rms; enforce-eager for prompts alone.
   const bool vllm = d.engine.kind == EngineKind::vllm;
+  if (vllm) d.engine.fused_sums = one.prefill->engine.fused_sums = true;
   d.engine.transport = one.prefill->engine.transport = vllm ? ExpertTransport::one_sided : ExpertTransport::deepep;
   one.prefill->eager = d.engine.kind == EngineKind::vllm;
   d.replicas = size_of(row, "decode_num_workers"), one.prefill->replicas = size_of(row, "prefill_num_workers");

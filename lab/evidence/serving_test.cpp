@@ -189,6 +189,7 @@ TEST(ServingCasesTest, RunsAreThoseOfTheirReleaseAndScript) {
   EXPECT_EQ(at(2).speculation.draft, 3);
   EXPECT_EQ(at(2).max_sequences, 128);
   EXPECT_EQ(at(3).engine.fused_sums, true);
+  EXPECT_EQ(at(4).engine.fused_sums, true);
   EXPECT_EQ(at(4).spread->layout.ep, 4);
   EXPECT_EQ(at(4).spread->layout.expert_tp, 1);
   EXPECT_EQ(at(4).engine.precision.cache, CacheType::same);
@@ -244,6 +245,9 @@ TEST(ServingCasesTest, TheCacheIsWhatTheScriptsAskFor) {
   EXPECT_NE(cases->cases[0].deployment.engine.precision.cache, CacheType::fp8);
   for (const std::size_t i : {1u, 2u, 3u, 4u})
     EXPECT_EQ(cases->cases[i].deployment.engine.precision.cache, CacheType::fp8) << i;
+  EXPECT_EQ(cases->cases[1].deployment.engine.fused_sums, false);  // scripts for B200 alone ask for it
+  EXPECT_EQ(cases->cases[2].deployment.engine.fused_sums, true);
+  EXPECT_EQ(cases->cases[4].deployment.engine.fused_sums, std::nullopt);
 }
 
 // InferenceX' images and days say whether DeepSeek's next-token layers proposed tokens.

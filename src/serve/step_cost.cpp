@@ -155,12 +155,14 @@ void quantise_gated(Program& program) {
 
 }  // namespace
 
-// Norms whose weights are added to one (Gemma, Qwen3-Next, Qwen 3.5) are none that the fused kernels knew: FlashInfer's
-// came with its pull request 3322, used by vLLM from 42646 (May 2026) and TensorRT-LLM from 15194 (June 2026) on, by
-// SGLang for Qwen 3.5 from 19889 (18 March 2026: a sum and its norm took 21.5 us before, 10.4 since). SGLang fuses in
-// the models that it lists (python/sglang/srt/server_args.py, _handle_model_specific_adjustments, 0.5.6 to 0.5.9), and
-// in others when told.
+// - vLLM does from 0.17 on (its pull request 34299 of February 2026: fuse_allreduce_rms with -O2), before where told;
+// - SGLang in the models that it lists (python/sglang/srt/server_args.py, _handle_model_specific_adjustments, 0.5.6 to
+//   0.5.9), in others where told;
+// - none with norms whose weights are added to one (Gemma, Qwen3-Next, Qwen 3.5), which no fused kernel knew before
+//   FlashInfer's pull request 3322: vLLM's 42646 of May and TensorRT-LLM's 15194 of June 2026, SGLang's 19889 of March
+//   for Qwen 3.5 (a sum and its norm took 21.5 us before, 10.4 since).
 bool fuses_sums(const ModelSpec& model, EngineKind engine) {
+  if (engine == EngineKind::vllm) return false;  // 0.14, whose flags plans write
   const std::string& name = model.architecture;
   for (const std::string_view plus_one : {"Gemma", "Qwen3Next", "Qwen3_5"})
     if (name.starts_with(plus_one)) return false;
