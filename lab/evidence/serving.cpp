@@ -21,8 +21,12 @@ namespace {
 std::string key_of(const DeploymentOptions& o) {
   const Precision& p = o.engine.precision;
   const std::string spread = o.spread ? o.spread->cluster.name + text_of(o.spread->layout) : std::string();
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}", o.model.name, name_of(o.engine.kind), static_cast<int>(o.engine.era),
-                     o.gpu.name, spread, text_of(p) + "|" + std::string(p.attention.name), static_cast<int>(p.cache));
+  const auto& fused = o.engine.fused_sums;
+  const std::string told = fmt::format("{}|{}|{}|{}", fused ? std::to_string(*fused) : "", o.engine.merged_scans,
+                                       static_cast<int>(o.engine.transport), o.experts_kernel.text());
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", o.model.name, name_of(o.engine.kind), static_cast<int>(o.engine.era),
+                     o.gpu.name, spread, text_of(p) + "|" + std::string(p.attention.name), static_cast<int>(p.cache),
+                     told);
 }
 
 // Deployments with the same model, engine, format and ranks share step times.

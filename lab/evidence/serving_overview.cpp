@@ -181,11 +181,11 @@ Result<ServingCase> case_of(const TableRow& row) {
   d.reuse = false;
   constexpr Count kStep = 8192;
   if (stated(row)) set_bench_limits(d, input, output);
+  else if (2 * input > kStep) d.max_tokens = 2 * input;
   // moe_config.backend is CUTLASS: stated for some models and the default for the others.
   if (stated(row) && d.gpu.tensor_generation() == TensorGeneration::tcgen05 &&
       d.engine.precision.experts.id == FormatId::nvfp4)
     d.experts_kernel = KernelSource::moe_torch_flow;
-  else if (2 * input > kStep) d.max_tokens = 2 * input;
   auto requests = requests_of(row);
   if (!requests) return std::move(requests).error();
   one.requests = *std::move(requests);

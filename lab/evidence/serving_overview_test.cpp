@@ -41,6 +41,11 @@ TEST(OverviewCases, TheNewestReleaseOfAConfigurationIsTheCase) {
   const ServingCase& long_prompts = read->cases[0];
   EXPECT_EQ(long_prompts.label.gpu, "B200");
   EXPECT_EQ(long_prompts.requests.size(), 1000u);  // as its pages say
+  DeploymentOptions benchmark = long_prompts.deployment;
+  benchmark.max_tokens = 0;
+  set_bench_limits(benchmark, 20000, 2000);
+  EXPECT_EQ(long_prompts.deployment.max_tokens, benchmark.max_tokens);
+  EXPECT_LT(long_prompts.deployment.max_tokens, 20000);
   const ServingCase& one = read->cases[1];
   EXPECT_EQ(one.label.gpu, "H100-SXM");
   EXPECT_DOUBLE_EQ(one.measured.at("throughput"), 5000);

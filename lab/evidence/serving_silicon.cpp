@@ -75,12 +75,19 @@ std::string format_of(const std::string& mode, const ModelSpec& model) {
   return mode;
 }
 
+// MiniMax-M2.5 in fp8 on B200: both scripts before April 2026 have --enable-expert-parallel, neither --kv-cache-dtype.
+bool is_fp8_minimax(const TableRow& row) {
+  return row["model_path"].ends_with("MiniMax-M2.5") && row["system"] == "b200_sxm" && row["precision"] == "fp8";
+}
+bool is_early(const TableRow& row) { return after(row["silicon_data_source"], "measured=").starts_with("2026-03"); }
+
 // Quantised checkpoints ask for a cache in fp8. InferenceX's scripts give vLLM that flag (--kv-cache-dtype) on
 // Blackwell, and on Hopper for Llama 3.1 70B alone (benchmarks/70b_fp8_h100_slurm.sh, 70b_fp8_h200_slurm.sh); without
 // it vLLM of 2025 keeps keys and values in bf16.
 bool keeps_fp8(const TableRow& row) {
   const bool blackwell = row["system"].starts_with("b200") || row["system"].starts_with("gb200");
-  const bool asks = blackwell || row["model_path"].ends_with("Llama-3.1-70B");
+  const bool asks =
+      (blackwell && !(is_fp8_minimax(row) && is_early(row))) || row["model_path"].ends_with("Llama-3.1-70B");
   if (of_inference_max(row) && row["backend"] == "vllm" && !asks) return false;
   return !row["gemm_quant_mode"].empty();
 }
@@ -145,6 +152,13 @@ void mend_labels(const TableRow& row, RankLayout& prompts, RankLayout& answers) 
     to_data(prompts);
     if (answers.ranks() > 4) to_data(answers);
   }
+}
+
+// No script has a flag for data parallel attention; what is labelled so has the times of tp 2 with ep 2, to 1 %.
+void mend_label(const TableRow& row, RankLayout& layout) {
+  if (!is_fp8_minimax(row)) return;
+  if (is_early(row)) layout.ep *= std::exchange(layout.expert_tp, 1);
+  if (layout.dp > 1) layout.dp = 1, layout.ep = layout.tp;
 }
 
 // Requests in flight. The rows' batch is of one data parallel rank.
@@ -256,8 +270,14 @@ void set_sglang_as_inferencex(DeploymentOptions& d, const TableRow& row) {
   if (four_cards) d.max_sequences = 32;
   const bool rare = four_cards ? false : (qwen && four_bits) || row.count("batch_size") >= 16;
   if (blackwell) d.receive_steps = rare ? 30 : 10;
+  // GLM 5's scripts have --enable-flashinfer-allreduce-fusion; nvfp4's nightly images pull requests 19889 and 21019.
+  const bool april = row["silicon_data_source"].find("nightly-dev-202604") != std::string::npos;
+  if ((blackwell && row["model_path"].ends_with("GLM-5")) || (qwen && april)) d.engine.fused_sums = true;
+  d.engine.merged_scans = qwen && april;
   d.cold_start = kInferencexColdStart;
-  if (proposes_tokens(row)) propose_tokens(d, false);
+  if (!proposes_tokens(row)) return;
+  propose_tokens(d, false);
+  d.max_sequences = std::max<Count>(128, row.count("batch_size"));  // qwen3.5_fp8_b200_mtp.sh
 }
 
 // As its scripts launch the engines (github SemiAnalysisAI/InferenceX, benchmarks/70b_*.sh, late 2025, dsr1_*.sh and
@@ -266,8 +286,9 @@ void set_as_inferencex(DeploymentOptions& d, const TableRow& row, EngineKind eng
   d.reuse = false;
   d.memory_fraction = 0.9;
   if (engine == EngineKind::vllm) {
-    d.max_tokens = 8192;
-    d.max_sequences = row["system"] == "b200_sxm" ? 512 : row.count("batch_size");
+    const bool b200 = row["system"] == "b200_sxm";  // whose scripts ask for fuse_allreduce_rms
+    d.max_tokens = 8192, d.max_sequences = b200 ? 512 : row.count("batch_size");
+    d.engine.fused_sums = b200 || after(row["silicon_data_source"], "vllm-openai:v0.") >= "17";
   } else if (engine == EngineKind::trtllm) {
     d.max_tokens = 16384;
     const bool waits = d.model.name == "Llama-3.1-70B" && row["isl"] == "1024" && row["osl"] == "1024";
@@ -316,7 +337,11 @@ void set_apart(ServingCase& one, const TableRow& row, const RankLayout& prompts,
   if (d.engine.kind != EngineKind::sglang) d.max_tokens = 16384;
   set_behind_dynamo(d);
   one.prefill = d;
-  // kimik2.5/vllm/gb200-fp4: enforce-eager for prompts alone.
+  // kimik2.5/vllm/gb200-fp4: all2all-backend flashinfer_nvlink_one_sided, which is TensorRT-LLM's; SGLang's recipes use
+  // DeepEP. fuse_allreduce_rms; enforce-eager for prompts alone.
+  const bool vllm = d.engine.kind == EngineKind::vllm;
+  if (vllm) d.engine.fused_sums = one.prefill->engine.fused_sums = true;
+  d.engine.transport = one.prefill->engine.transport = vllm ? ExpertTransport::one_sided : ExpertTransport::deepep;
   one.prefill->eager = d.engine.kind == EngineKind::vllm;
   d.replicas = size_of(row, "decode_num_workers"), one.prefill->replicas = size_of(row, "prefill_num_workers");
   const auto spread = [&](DeploymentOptions& pool, const RankLayout& layout) {
@@ -403,6 +428,7 @@ Result<ServingCase> case_of(const TableRow& row) {
   auto prompts = apart && layout ? layout_of(row, "prefill_", asked->model, why) : layout;
   if (!layout || !prompts) return left_out_row(why);
   if (apart) mend_labels(row, *prompts, *layout);
+  else mend_label(row, *layout);
 
   ServingCase one;
   const std::string mode = apart ? "disagg" : layout->dp > 1 ? "agg, attention dp" : "agg";

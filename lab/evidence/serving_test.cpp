@@ -157,6 +157,51 @@ TEST(ServingCasesTest, ReadsServingPoints) {
   EXPECT_EQ(cases->left_out.at("tp above 8: tp x ep artefacts"), 1);
 }
 
+// SGLang's releases and flags, by image and script; MiniMax' experts before their labels were mended.
+TEST(ServingCasesTest, RunsAreThoseOfTheirReleaseAndScript) {
+  const TestFolder folder;
+  const auto source = [](const char* image, const char* day) {
+    return "db-dump; silicon_concurrency=8; measured=" + std::string(day) + "T00:00:00.000Z; " + image;
+  };
+  const std::string qwen = "sglang,Qwen/Qwen3.5-397B-A17B,b200_sxm,";
+  const std::string minimax = "vllm,MiniMaxAI/MiniMax-M2.5,b200_sxm,fp8,agg,1024,1024,fp8,fp8,";
+  const auto cases = silicon_cases(folder.plain(
+      "s.csv", kPoints +
+                   point(source("lmsysorg/sglang:v0.5.9-cu129-amd64", "2026-03-04"),
+                         qwen + "fp8,agg,1024,1024,fp8,fp8_block,8", "8,1,1,8,1", "300,9") +
+                   point(source("lmsysorg/sglang:nightly-dev-20260402-d7256eb6", "2026-04-08"),
+                         qwen + "fp4,agg,1024,1024,nvfp4,nvfp4,8", "4,1,1,4,1", "300,9") +
+                   point(source("lmsysorg/sglang:v0.5.9-cu130", "2026-03-20"),
+                         qwen + "fp8,agg,1024,1024,fp8,fp8_block,64", "4,1,1,4,1", "300,9") +
+                   point(source("x", "2026-03-20"), "sglang,zhipuai/GLM-5,b200_sxm,fp8,agg,1024,1024,fp8,fp8_block,8",
+                         "8,1,1,8,1", "300,9") +
+                   point(source("x", "2026-03-11"), minimax + "8", "4,1,1,4,1", "100,9") +
+                   point(source("x", "2026-04-03"), minimax + "16", "4,1,1,4,1", "100,9") +
+                   point(source("x", "2026-04-03"), minimax + "4", "2,1,2,1,4", "100,9")));
+  ASSERT_TRUE(cases) << cases.error().line();
+  ASSERT_EQ(cases->cases.size(), 7u);
+  const auto at = [&](std::size_t i) -> const DeploymentOptions& { return cases->cases[i].deployment; };
+  EXPECT_EQ(at(0).engine.fused_sums, std::nullopt);
+  EXPECT_FALSE(at(0).engine.merged_scans);
+  EXPECT_EQ(at(0).max_sequences, 0);
+  EXPECT_EQ(at(1).engine.fused_sums, true);
+  EXPECT_TRUE(at(1).engine.merged_scans);
+  EXPECT_EQ(at(2).speculation.draft, 3);
+  EXPECT_EQ(at(2).max_sequences, 128);
+  EXPECT_EQ(at(3).engine.fused_sums, true);
+  EXPECT_EQ(at(4).engine.fused_sums, true);
+  EXPECT_EQ(at(4).spread->layout.ep, 4);
+  EXPECT_EQ(at(4).spread->layout.expert_tp, 1);
+  EXPECT_EQ(at(4).engine.precision.cache, CacheType::same);
+  EXPECT_EQ(at(5).engine.precision.cache, CacheType::fp8);
+  EXPECT_EQ(at(5).spread->layout.ep, 1);
+  EXPECT_EQ(at(5).spread->layout.expert_tp, 4);
+  EXPECT_EQ(at(6).spread->layout.ranks(), 2);
+  EXPECT_EQ(at(6).spread->layout.dp, 1);
+  EXPECT_EQ(at(6).spread->layout.ep, 2);
+  EXPECT_EQ(cases->cases[6].concurrency, 8);
+}
+
 // vLLM waits for a step before it plans the next one up to 0.13; what warms a server up is in no figure.
 TEST(ServingCasesTest, OwnRunsOfVllmAreThoseOfItsRelease) {
   const TestFolder folder;
@@ -200,6 +245,9 @@ TEST(ServingCasesTest, TheCacheIsWhatTheScriptsAskFor) {
   EXPECT_NE(cases->cases[0].deployment.engine.precision.cache, CacheType::fp8);
   for (const std::size_t i : {1u, 2u, 3u, 4u})
     EXPECT_EQ(cases->cases[i].deployment.engine.precision.cache, CacheType::fp8) << i;
+  EXPECT_EQ(cases->cases[1].deployment.engine.fused_sums, false);  // scripts for B200 alone ask for it
+  EXPECT_EQ(cases->cases[2].deployment.engine.fused_sums, true);
+  EXPECT_EQ(cases->cases[4].deployment.engine.fused_sums, std::nullopt);
 }
 
 // InferenceX' images and days say whether DeepSeek's next-token layers proposed tokens.

@@ -302,6 +302,9 @@ void add_serve(List& list) {
   list.add(kLatentCalls);
   list.add(kExpertCalls);
   list.add(kLinearCalls);
+  list.add(kQuantiseCalls);
+  list.add(kLatentQuantised);
+  list.add(kSglangDrafting);
   list.add(kInitialRatio);
   list.add(kLeastRatio);
   list.add(kRatioDecaySteps);

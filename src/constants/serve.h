@@ -100,6 +100,34 @@ inline constexpr Whole kLinearCalls{"serve.linear_calls",
                                     "",
                                     "sglang"};
 
+inline constexpr Whole kQuantiseCalls{"serve.quantise_calls",
+                                      1,
+                                      "operators",
+                                      published,
+                                      "more of a product whose input is quantised",
+                                      "sglang/srt/layers/quantization/fp8_utils.py: a call that quantises, then the "
+                                      "product's",
+                                      "",
+                                      "sglang"};
+inline constexpr Whole kLatentQuantised{"serve.latent_quantised",
+                                        4,
+                                        "products",
+                                        published,
+                                        "of a layer with latent attention whose input is quantised",
+                                        "sglang/srt/models/deepseek_v2.py: down to both latents, up to queries and to "
+                                        "keys, out",
+                                        "",
+                                        "sglang"};
+inline constexpr Whole kSglangDrafting{"serve.sglang.drafting",
+                                       48,
+                                       "requests",
+                                       published,
+                                       "that run at most where tokens are proposed",
+                                       "python/sglang/srt/server_args.py: \"Max running requests is reset to 48 for "
+                                       "speculative decoding\"",
+                                       "",
+                                       "sglang"};
+
 inline constexpr Number kInitialRatio{
     "serve.sglang.new_token_ratio", 0.7, "1", published, "of an answer's tokens that are kept free at first",
     sources::kSglangEnviron};

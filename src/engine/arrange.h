@@ -28,8 +28,8 @@ Graph spelled_out(const Graph& graph, const SpellingOptions& options);
 // (MosaicML's low-precision LayerNorm).
 Graph with_autocast(const Graph& graph, bool narrow_norms = false);
 
-// Projections of the same input become one product (QKV, gate and up).
-Graph merged_projections(const Graph& graph);
+// Projections of the same input become one product (QKV, gate and up); those of linear attention with `scans` alone.
+Graph merged_projections(const Graph& graph, bool scans = true);
 // A residual sum and the RMSNorm that reads it become one kernel.
 Graph fused_residual_norms(const Graph& graph);
 // Rotation and cache write become one kernel (TensorRT-LLM).

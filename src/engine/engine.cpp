@@ -152,8 +152,10 @@ Graph arranged_kernels(const Graph& graph, const EngineOptions& options, const T
     case EngineKind::cudagraph:
       if (training) return differentiated(merged_projections(graph));
       return fused_residual_norms(merged_projections(graph));
-    case EngineKind::vllm:
-    case EngineKind::sglang: return fused_residual_norms(merged_projections(graph));
+    case EngineKind::vllm: return fused_residual_norms(merged_projections(graph));
+    // Qwen 3.5's linear attention calls each of its four products (models/qwen3_5.py) up to release 0.5.9; pull request
+    // 21019 of March 2026 merged them in two.
+    case EngineKind::sglang: return fused_residual_norms(merged_projections(graph, options.merged_scans));
   }
   return graph;
 }

@@ -27,7 +27,12 @@ struct EngineOptions {
   bool eager_attention = false;         // pytorch: attention as separate products and a softmax
   bool math_attention = false;          // pytorch: its fallback in fp32, where a mask rules fused kernels out
   bool static_cache = false;            // pytorch: the cache has its full size from the start
-  bool fused_norms = false;         // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
+  bool fused_norms = false;  // pytorch: RMSNorm and GELU are one kernel each, not as Hugging Face spells them
+  ExpertTransport transport = ExpertTransport::usual;  // serving engines: how tokens reach experts on other ranks
+  bool merged_scans = false;  // sglang: one product for matrices of linear attention that checkpoints have apart
+  // Serving engines: sums over ranks take the norm after them along; none: as the engine decides for the model
+  // (serve/step_cost.h).
+  std::optional<bool> fused_sums = {};
   bool merged_projections = false;  // pytorch: one product for queries, keys and values, one for gate and values
   bool wide_rotation = false;       // pytorch: rotations in fp32, by halves (Meta's code), not as Hugging Face does
   bool fused_layers = false;  // pytorch: rotations, gates and experts too are one kernel each (Transformer Engine)

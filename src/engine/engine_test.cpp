@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "engine/arrange.h"
 #include "engine/run.h"
@@ -70,6 +71,23 @@ TEST(Engine, ServingEnginesScoreTheIndexersKeysAlike) {
   }
 }
 
+// Products of fixed scales read half the bytes of those in 16 bits and quantise nothing: no column count makes them
+// longer, small ones on Blackwell under TensorRT-LLM least of all.
+TEST(Engine, ProductsOfFixedScalesTakeNoLongerThanIn16Bits) {
+  const auto products = [](const char* dtype) {
+    const EngineOptions o = options_of(EngineKind::trtllm, dtype);
+    const Program program = lower(arranged(llama(Mode::decode, 100), o), o);
+    const auto step = forecast_step(program, *find_gpu("B200"), 4, Method::tilecast, &shipped_models());
+    std::map<std::string, double> us;
+    for (std::size_t i = 0; i < program.calls.size(); ++i)
+      if (program.calls[i].kernel.shape.is<Gemm>()) us[program.calls[i].name] = in_microseconds(step->calls[i].each);
+    return us;
+  };
+  const auto narrow = products("fp8_static"), wide = products("bf16");
+  ASSERT_GE(narrow.size(), 4u);
+  for (const auto& [name, us] : narrow) EXPECT_LE(us, wide.at(name) * (1 + 1e-9)) << name;
+}
+
 TEST(Engine, ServingEnginesMergeAndFuse) {
   const Graph graph = arranged(llama(Mode::decode, 100), options_of(EngineKind::vllm));
   EXPECT_EQ(names_of(layer_of(graph)),
@@ -80,6 +98,36 @@ TEST(Engine, ServingEnginesMergeAndFuse) {
   EXPECT_TRUE(layer_of(graph).operators[0].shape.as<RmsNorm>().residual);
   EXPECT_TRUE(layer_of(graph).operators[6].shape.as<RmsNorm>().residual);
   EXPECT_EQ(parameters(graph), parameters(*find_model("Llama-3.1-8B")));
+}
+
+// Qwen 3.5 has four matrices before its linear attention: 64 heads of values, 16 of keys, 128 wide. Engines merge those
+// that are as wide as heads, and the numbers of each head; SGLang up to 0.5.9 merges none.
+TEST(Engine, LinearAttentionProjectsInAsManyProductsAsTheEngineCalls) {
+  Workload w;
+  w.mode = Mode::decode, w.requests = {{4, 1, 100}};
+  const auto widths = [&](const char* model, const EngineOptions& o) {
+    std::vector<Count> n;
+    const Graph graph = arranged(*build(*find_model(model), w), o);
+    for (const Section& section : graph.sections)
+      for (const Operator& op : section.operators)
+        if ((op.role == Role::scan_in || op.role == Role::scan_gates) && n.size() < 4 && &section == &graph.sections[1])
+          n.push_back(op.shape.as<Gemm>().n);
+    return n;
+  };
+  using Widths = std::vector<Count>;
+  const Widths two = {64 * 128 + 2 * 16 * 128 + 64 * 128, 2 * 64}, four = {64 * 128 + 2 * 16 * 128, 64 * 128, 64, 64};
+  EngineOptions sglang = options_of(EngineKind::sglang);
+  EXPECT_EQ(widths("Qwen3.5-397B-A17B", sglang), four);
+  sglang.merged_scans = true;
+  EXPECT_EQ(widths("Qwen3.5-397B-A17B", sglang), two);
+  EXPECT_EQ(widths("Qwen3.5-397B-A17B", options_of(EngineKind::vllm)), two);
+  EXPECT_EQ(widths("Qwen3.5-397B-A17B", options_of(EngineKind::pytorch)), four);
+  const Graph graph = arranged(*build(*find_model("Qwen3.5-397B-A17B"), w), sglang);
+  EXPECT_EQ(parameters(graph), parameters(*find_model("Qwen3.5-397B-A17B")));
+  // Qwen3-Next: 32 heads of values; two matrices in the checkpoint.
+  const Widths next = {2 * 32 * 128 + 2 * 16 * 128, 2 * 32};
+  EXPECT_EQ(widths("Qwen3-Next-80B-A3B", options_of(EngineKind::sglang)), next);
+  EXPECT_EQ(widths("Qwen3-Next-80B-A3B", options_of(EngineKind::vllm)), next);
 }
 
 TEST(Engine, TensorRtWritesTheCacheWhileItRotates) {

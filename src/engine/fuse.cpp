@@ -30,6 +30,8 @@ std::string joined(const std::string& first, const std::string& second) {
   return first + "+" + second.substr(second.find('.') + 1);
 }
 
+bool of_scan(const Operator& op) { return op.block == scan_block || op.block == scan_gates_block; }
+
 bool mergeable(const Operator& a, const Operator& b) {
   const auto* left = a.shape.get_if<Gemm>();
   const auto* right = b.shape.get_if<Gemm>();
@@ -37,10 +39,10 @@ bool mergeable(const Operator& a, const Operator& b) {
          a.block != kNoBlock;
 }
 
-Section merge_projections(const Section& section) {
+Section merge_projections(const Section& section, bool scans) {
   Section out = emptied(section);
   for (const Operator& op : section.operators) {
-    if (out.operators.empty() || !mergeable(out.operators.back(), op)) {
+    if (out.operators.empty() || !mergeable(out.operators.back(), op) || (of_scan(op) && !scans)) {
       out.operators.push_back(op);
       continue;
     }
@@ -233,7 +235,9 @@ Section fuse_pointwise(const Section& spelled) {
 Graph with_autocast(const Graph& graph, bool narrow_norms) {
   return each_section(graph, [&](const Section& section) { return autocast(section, narrow_norms); });
 }
-Graph merged_projections(const Graph& graph) { return each_section(graph, merge_projections); }
+Graph merged_projections(const Graph& graph, bool scans) {
+  return each_section(graph, [&](const Section& section) { return merge_projections(section, scans); });
+}
 Graph fused_residual_norms(const Graph& graph) { return each_section(graph, fuse_residual_norms); }
 Graph fused_rope_write(const Graph& graph) { return each_section(graph, fuse_rope_write); }
 Graph fused_pointwise(const Graph& graph) { return each_section(graph, fuse_pointwise); }

@@ -16,6 +16,13 @@ Result<EngineKind> engine_from(std::string_view name);
 // What launches its kernels, as named in measurement tables.
 Launcher measured_as(EngineKind kind);
 
+// How a serving engine's tokens reach experts on other ranks.
+enum class ExpertTransport : std::uint8_t {
+  usual,      // as the engine does where it is not told: vLLM and SGLang gather, TensorRT-LLM writes over NVLink
+  deepep,     // DeepEP's kernels
+  one_sided,  // TensorRT-LLM's, which FlashInfer packs for others
+};
+
 // What a framework's cross-entropy does with the logits.
 enum class LossForm : std::uint8_t {
   separate,  // PyTorch: cast to fp32, log-softmax kept beside them

@@ -90,11 +90,14 @@ int build_moe(SectionBuilder& b, const MoeSpec& m, int x, const StackContext& at
 
 namespace {
 
+// Several tokens a request at once are proposed ones: kernels that check them keep the state after each, to go on from
+// the last that is accepted (sglang/srt/layers/attention/hybrid_linear_attn_backend.py, intermediate_states_buffer), so
+// states are read and written for each as for a request.
 Scan scan_shape(const ScanSpec& s, ScanKind kind, const Workload& workload, bool decode) {
   Scan shape;
   shape.kind = kind;
   shape.phase = decode ? ScanPhase::generation : ScanPhase::context;
-  shape.batch = workload.sequences();
+  shape.batch = decode ? workload.tokens() : workload.sequences();
   shape.seq_len = decode ? 1 : std::max<Count>(1, workload.tokens() / std::max<Count>(1, shape.batch));
   shape.heads = s.heads, shape.head_dim = s.head_dim, shape.key_heads = s.key_heads, shape.key_dim = s.key_dim;
   shape.conv_width = s.conv_width;
@@ -130,6 +133,11 @@ int build_scan(SectionBuilder& b, const ScanSpec& s, int x, const StackContext& 
     b.linear(Role::scan_spread, "scan.decay_up", decay, tokens, s.head_dim, keys, false);
     gate = b.linear(Role::scan_bottleneck, "scan.gate_down", x, tokens, hidden, s.head_dim, false);
     gate = b.linear(Role::scan_spread, "scan.gate_up", gate, tokens, s.head_dim, values, false);
+  } else if (s.apart) {
+    inner = b.linear(Role::scan_in, "scan.in", x, tokens, hidden, mixed, false);
+    gate = b.linear(Role::scan_in, "scan.in_gate", x, tokens, hidden, values, false);
+    b.linear(Role::scan_gates, "scan.gates", x, tokens, hidden, s.heads, false);
+    b.linear(Role::scan_gates, "scan.decays", x, tokens, hidden, s.heads, false);
   } else {
     inner = gate = b.linear(Role::scan_in, "scan.in", x, tokens, hidden, mixed + values, false);
     b.linear(Role::scan_gates, "scan.gates", x, tokens, hidden, 2 * s.heads, false);

@@ -222,9 +222,11 @@ void prepare_deci(ConfigReader& read, Traits& traits) {
 
 const std::vector<ModelFamily>& hybrid_families() {
   constexpr Traits kGatedDelta{.rotary = 0.25, .qk_norm = true, .gate = true, .shared_gate = true};
+  constexpr Traits kGatedDeltaApart{
+      .rotary = 0.25, .qk_norm = true, .gate = true, .scan_apart = true, .shared_gate = true};
   static const std::vector<ModelFamily> kFamilies = {
       {{"Qwen3Next"}, {"qwen3_next"}, kGatedDelta},
-      {{"Qwen3_5", "Qwen3_5Moe"}, {"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"}, kGatedDelta},
+      {{"Qwen3_5", "Qwen3_5Moe"}, {"qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"}, kGatedDeltaApart},
       {{"KimiLinear"}, {"kimi_linear"}, {.router_bias = true}, nullptr, kimi_linear_layers},
       {{"NemotronH"},
        {"nemotron_h"},

@@ -101,7 +101,7 @@ std::optional<MlaSpec> read_latent(ConfigReader& read, const AttentionSpec& atte
 }
 
 // Gated delta nets (Qwen3-Next, Qwen 3.5).
-std::optional<ScanSpec> read_linear_attention(ConfigReader& read) {
+std::optional<ScanSpec> read_linear_attention(ConfigReader& read, bool apart) {
   if (!read.has("linear_num_value_heads")) return std::nullopt;
   const auto part = [&](const char* name) {
     const Count value = read.count_or(name, 0, 1 << 14);
@@ -114,6 +114,7 @@ std::optional<ScanSpec> read_linear_attention(ConfigReader& read) {
   s.key_heads = part("linear_num_key_heads");
   s.key_dim = part("linear_key_head_dim");
   s.conv_width = part("linear_conv_kernel_dim");
+  s.apart = apart;
   if (s.key_heads > 0 && s.heads % s.key_heads != 0)
     read.fail("linear_num_key_heads", fmt::format("{} does not divide the {} value heads", s.key_heads, s.heads));
   return s;
@@ -253,7 +254,7 @@ Layers read_layers(ConfigReader& read, const Traits& traits, const StackSizes& s
   const bool windows_used = read.flag_or("use_sliding_window", true);
   const Count window = windows_used ? read.count_or("sliding_window", 0, field::kPositions.most) : 0;
   const auto latent = read_latent(read, sizes.attention);
-  const auto linear = read_linear_attention(read);
+  const auto linear = read_linear_attention(read, traits.scan_apart);
   std::vector<LayerKind> kinds(static_cast<std::size_t>(sizes.layers), LayerKind::full);
   if (window > 0 || linear) kinds = read_kinds(read, traits, sizes.layers, linear.has_value());
 

@@ -35,7 +35,8 @@ struct Traits {
   bool qk_norm_bias = false;
   bool sinks = false;
   bool gate = false;
-  bool tied = false;  // where the file has no "tie_word_embeddings"
+  bool scan_apart = false;  // ScanSpec::apart
+  bool tied = false;        // where the file has no "tie_word_embeddings"
   bool head_bias = false;
   Count full_every = 0;  // of layers with a window each nth sees all keys; 0: none does
   bool router_bias = false;

@@ -31,8 +31,8 @@ int block_of(Role role) {
     case Role::cross_value:
     case Role::cross_out: return cross_attention_block;
     case Role::indexer: return indexer_block;
+    case Role::scan_gates: return scan_gates_block;  // never quantised, and a product apart in every engine
     case Role::scan_in:
-    case Role::scan_gates:
     case Role::scan_bottleneck:
     case Role::scan_spread:
     case Role::scan_out: return scan_block;

@@ -92,7 +92,7 @@ bool is_expert(Role role);
 // Products of one block that read the same input can run as one (queries, keys and values; gate and up).
 // Imported graphs have blocks without a name besides: theirs are only told apart.
 inline constexpr int kNoBlock = -1;
-enum Block : int { attention_block, cross_attention_block, indexer_block, scan_block, mlp_block };
+enum Block : int { attention_block, cross_attention_block, indexer_block, scan_block, scan_gates_block, mlp_block };
 int block_of(Role role);
 
 // Products of the blocks that let tokens see each other, attention and scans, by what they do there.

@@ -53,7 +53,9 @@ constexpr NamedRole kNamed[] = {
     {"cross.decode", Role::cross_attention},
     {"cross.out", Role::cross_out},
     {"scan.in", Role::scan_in},
+    {"scan.in_gate", Role::scan_in},
     {"scan.gates", Role::scan_gates},
+    {"scan.decays", Role::scan_gates},
     {"scan.decay_down", Role::scan_bottleneck},
     {"scan.gate_down", Role::scan_bottleneck},
     {"scan.decay_up", Role::scan_spread},
@@ -137,7 +139,7 @@ void label_by_name(Section& section) {
   std::map<std::string, int, std::less<>> blocks;
   for (Operator& op : section.operators) {
     op.role = role_from_name(op.name, op.shape);
-    const std::string block = op.name.substr(0, op.name.find('.'));
+    const std::string block = op.role == Role::scan_gates ? "scan gates" : op.name.substr(0, op.name.find('.'));
     if (block != "moe") op.block = blocks.try_emplace(block, static_cast<int>(blocks.size())).first->second;
   }
   section.recomputed = section.name.ends_with(kRecomputedMark);

@@ -63,6 +63,9 @@ struct ScanSpec {
   Count conv_width = 4;
   bool conv_bias = false;
   bool bias = false;  // on the products in and out; Mamba-2 alone
+  // Gated delta: the output gate and the two numbers of a head have matrices of their own (Qwen 3.5), where Qwen3-Next
+  // has one for all that is as wide as keys and values, and one for the numbers.
+  bool apart = false;
   friend bool operator==(const ScanSpec&, const ScanSpec&) = default;
 };
 

@@ -83,6 +83,14 @@ class ExchangeWriter {
     if (sums_again) in_pieces(name + " scatter again", CollectiveOp::reduce_scatter, Pass::backward, rerun);
   }
 
+  // A norm over all heads of queries and keys asks for the squares of other ranks' heads too: engines add up two sums
+  // of each token in fp32 (MiniMaxText01RMSNormTP.forward_qk of vLLM, its counterpart in SGLang's minimax_m2.py) or
+  // gather the heads (vLLM's olmo2.py, TensorRT-LLM's MiniMax), which is one exchange as well.
+  void norm_of_all_heads() {
+    constexpr double kSums = 2, kFp32 = 4;
+    add("query and key norm sum", Axis::tensor, CollectiveOp::all_reduce, kSums * kFp32 * tokens_, Pass::forward);
+  }
+
   // Keys and values of other ranks' tokens.
   void context(double kv_width, double query_width) {
     if (at_.layout.cp == 1) return;
@@ -114,8 +122,27 @@ class ExchangeWriter {
     add("token gradients", Axis::context, CollectiveOp::all_to_all, keys + queries, Pass::backward);
   }
 
+  // Every token to every rank, which computes what its experts have of it, and the sums back to where it came from:
+  // vLLM's and SGLang's way unless they are told another one (vLLM: all2all_backend allgather_reducescatter, "default
+  // backend" in its documentation of expert parallel deployment, 0.12 and later; SGLang: moe_a2a_backend none). Tensor
+  // parallel ranks send a part of their tokens each, and gather them afterwards. Experts over several nodes are taken
+  // to be served as both documentations advise there, with DeepEP.
+  void gathered_experts() {
+    const int tp = at_.layout.tp, groups = at_.layout.ep * at_.layout.expert_width() / tp;
+    add("expert gather", Axis::expert, CollectiveOp::all_gather, groups * stream(), Pass::forward);
+    add("expert scatter", Axis::expert, CollectiveOp::reduce_scatter, groups * stream(), Pass::forward);
+    if (tp > 1) add("token gather", Axis::tensor, CollectiveOp::all_gather, stream(), Pass::forward);
+  }
+  bool gathers_experts() const {
+    const EngineKind kind = at_.engine.kind;
+    const bool told = at_.engine.transport != ExpertTransport::usual;
+    const bool one_node = at_.layout.ep * at_.layout.expert_width() <= at_.gpus_per_node;
+    return !trains_ && !told && one_node && (kind == EngineKind::vllm || kind == EngineKind::sglang);
+  }
+
   // Tokens to the ranks of their experts and back.
   void experts(const MoeSpec& moe) {
+    if (gathers_experts()) return gathered_experts();
     const int tp = at_.layout.tp, width = at_.layout.expert_width();
     // Tensor parallel ranks have the same tokens: each sends its share of them, a copy for every expert.
     const double own = tokens_ / tp * static_cast<double>(moe.topk) * hidden_ * element_;
@@ -157,9 +184,10 @@ class ExchangeWriter {
   void serve_experts(const MoeSpec& moe, double tokens, bool there) {
     if (!exchanges_experts()) return;
     ExpertExchange e = exchange_of(moe, tokens, there);
-    e.kind = at_.engine.kind == EngineKind::trtllm ? ExchangeKind::trtllm_one_sided
-             : at_.workload.mode == Mode::decode   ? ExchangeKind::deepep_ll
-                                                   : ExchangeKind::deepep;
+    const bool one_sided = at_.engine.kind == EngineKind::trtllm || at_.engine.transport == ExpertTransport::one_sided;
+    e.kind = one_sided                           ? ExchangeKind::trtllm_one_sided
+             : at_.workload.mode == Mode::decode ? ExchangeKind::deepep_ll
+                                                 : ExchangeKind::deepep;
     const Format& format = at_.engine.precision.experts;
     // Tokens for mxfp4 experts travel as they are and are quantised where they arrive, if at all.
     const double bits = format.id == FormatId::mxfp4 ? 16 : format.activation_bits;
@@ -252,6 +280,8 @@ bool experts_by_sum(const ExchangeSetting& at) {
 void write_layer(ExchangeWriter& out, const LayerSpec& layer, NormPlace place, const ExchangeSetting& at) {
   const bool together = place == NormPlace::shared || place == NormPlace::parallel;
   out.context(kv_width(layer.mixer, at.layout.tp), query_width(layer.mixer, at.layout.tp));
+  const auto* attention = std::get_if<AttentionSpec>(&layer.mixer);
+  if (attention && attention->qk_norm_wide && !out.trains()) out.norm_of_all_heads();
   const auto* moe = std::get_if<MoeSpec>(&layer.feed_forward);
   const bool dispatch = moe && at.layout.ep > 1 && !experts_by_sum(at);
   const bool dense = layer.feed_forward.index() != 0 && (!dispatch || moe->shared_inter > 0);

@@ -26,6 +26,25 @@ Policy policy_of(const DeploymentOptions& o) {
 
 }  // namespace
 
+namespace {
+
+// SGLang turns its overlap of planning off where it speculates, and runs 48 requests at most unless told
+// (python/sglang/srt/server_args.py, 0.5.6 to 0.5.9: disable_overlap_schedule without SGLANG_ENABLE_SPEC_V2; "Max
+// running requests is reset to 48 for speculative decoding").
+bool plans_after_drafts(const DeploymentOptions& o) {
+  return o.engine.kind == EngineKind::sglang && o.speculation.draft > 0;
+}
+
+// It also turns it off where states of linear attention lie in its radix cache (_handle_mamba_radix_cache, "mamba
+// no_buffer is not compatible with overlap schedule"). On Blackwell it is that cache which goes, for trtllm_mha's
+// pages.
+bool plans_after_states(const DeploymentOptions& o, const KvGeometry& geometry) {
+  return o.engine.kind == EngineKind::sglang && geometry.state > 0 && o.reuse &&
+         o.gpu.architecture != Architecture::blackwell;
+}
+
+}  // namespace
+
 BytesPerSecond host_rate_of(const Gpu& gpu) {
   if (gpu.grace_host) return gigabytes_per_second(kGraceLink) * kHostLinkShare;
   const BytesPerSecond pcie = gpu.links.pcie.base() > 0 ? gpu.links.pcie : gigabytes_per_second(kPlainPcie);
@@ -62,6 +81,7 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   l.max_sequences = own.sequences, l.max_tokens = own.tokens;
   if (o.engine.kind == EngineKind::sglang) l.chunk = own.chunk;
   if (o.engine.kind == EngineKind::trtllm) l.chunked_prefill = false;
+  if (plans_after_drafts(o)) l.max_sequences = std::min<Count>(l.max_sequences, kSglangDrafting);
   if (o.max_sequences > 0) l.max_sequences = o.max_sequences;
   if (o.max_tokens > 0) l.max_tokens = o.max_tokens;
   if (o.chunk > 0) l.chunk = o.chunk;
@@ -90,17 +110,40 @@ CacheBudget cache_budget(const DeploymentOptions& o, const SchedulerLimits& limi
 
 namespace {
 
+// Products of a layer before which SGLang calls an operator that quantises their input
+// (sglang/srt/layers/quantization/fp8_utils.py, sglang_per_token_group_quant_fp8; modelopt_quant.py, fp4_quantize):
+// into and out of attention, of latent attention four, of experts one for all. On NVIDIA's cards: on AMD's, where
+// aiter's wrapper holds both, first tokens of DeepSeek-R1 on MI325X come when they are forecast without them.
+Count quantised_products(const LayerSpec& layer, const EngineOptions& engine, const Gpu& gpu) {
+  if (gpu.vendor != Vendor::nvidia) return 0;
+  const double full = bits_of(DType::bf16);
+  const auto narrow = [&](const Format& format) { return format.activation_bits < full; };
+  const Precision& p = engine.precision;
+  Count products = 0;
+  if (narrow(p.projections)) {
+    const auto* scan = std::get_if<ScanSpec>(&layer.mixer);
+    const bool apart = scan && scan->apart && !engine.merged_scans;
+    if (std::holds_alternative<MlaSpec>(layer.mixer)) products += kLatentQuantised;
+    else if (layer.mixer.index() != 0) products += 2 + (apart ? 1 : 0);
+  }
+  const auto* moe = std::get_if<MoeSpec>(&layer.feed_forward);
+  if (moe) products += (narrow(p.experts) ? 1 : 0) + (moe->shared_inter > 0 && narrow(p.shared) ? 2 : 0);
+  else if (layer.feed_forward.index() != 0 && narrow(p.linear)) products += 2;
+  return products;
+}
+
 // Operators of a step that an engine's Python calls. vLLM's compiled code and TensorRT-LLM's own operators hold what is
 // around latent attention and experts; SGLang calls each of them.
-Count operators_of(const ModelSpec& model, EngineKind engine) {
+Count operators_of(const ModelSpec& model, const EngineOptions& engine, const Gpu& gpu) {
   Count sum = 0;
   if (!model.decoder) return sum;
   for (const LayerRun& run : model.decoder->layers) {
     const bool latent = std::holds_alternative<MlaSpec>(run.layer.mixer);
     const bool linear = std::holds_alternative<ScanSpec>(run.layer.mixer);
     const bool experts = std::holds_alternative<MoeSpec>(run.layer.feed_forward);
-    const Count more = (latent ? kLatentCalls : 0) + (linear ? kLinearCalls : 0) + (experts ? kExpertCalls : 0);
-    sum += run.repeats * (kLayerCalls + (engine == EngineKind::sglang ? more : 0));
+    const Count more = (latent ? kLatentCalls : 0) + (linear ? kLinearCalls : 0) + (experts ? kExpertCalls : 0) +
+                       kQuantiseCalls * quantised_products(run.layer, engine, gpu);
+    sum += run.repeats * (kLayerCalls + (engine.kind == EngineKind::sglang ? more : 0));
   }
   return sum;
 }
@@ -130,7 +173,7 @@ Result<RankProfile> whole_model(const DeploymentOptions& o, Method method, const
   rank.profile = *need;
   const double layers = o.spread ? largest_stage(o.model, o.spread->layout) / o.spread->variants.decode_cp : 1;
   rank.geometry = geometry_of(cache_need(model), o.engine.precision, block_of(o).tokens, layers);
-  rank.launches = operators_of(model, o.engine.kind);
+  rank.launches = operators_of(model, o.engine, gpu);
   rank.pricer = o.spread ? price_over(o.model, o.engine, *o.spread, method, weights, o.experts_kernel, known)
                          : price_on(o.model, o.engine, o.gpu, method, weights, o.experts_kernel, known);
   return rank;
@@ -228,7 +271,8 @@ Result<Deployment> deploy(const DeploymentOptions& o, RankProfile rank, std::sha
   if (o.host_per_streaming) pool.host.per_streaming = *o.host_per_streaming;
   if (o.eager) pool.host.graphs.clear();
   set_spread(pool, o);
-  pool.host.overlapped = o.overlapped && !o.static_batches;
+  pool.host.overlapped =
+      o.overlapped && !o.static_batches && !plans_after_drafts(o) && !plans_after_states(o, rank.geometry);
   if (!steps) {
     auto table = StepTable::make(std::move(rank.pricer), rank.longest);
     if (!table) return std::move(table).error();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "cluster/registry.h"
@@ -229,6 +230,57 @@ TEST(ServeDeployment, RanksShareAStep) {
     if (c.op_class == OpClass::other && (c.name.ends_with(" sum") || c.name.ends_with(" gather")))
       exchanged.insert(c.name);
   EXPECT_EQ(exchanged, (std::set<std::string>{"attention sum", "feed-forward sum", "embedding sum", "logits gather"}));
+}
+
+// SGLang plans a step when the last has ended where it speculates, and where its radix cache holds states.
+TEST(ServeDeployment, SglangsOverlapEndsWithDraftsAndStates) {
+  const auto overlaps = [](const char* model, const char* gpu, EngineKind engine, int draft, bool reuse) {
+    DeploymentOptions o = options_of(model, gpu, engine);
+    o.speculation.draft = draft, o.speculation.acceptance = 0.7, o.reuse = reuse;
+    return deployed(o).pool.host.overlapped;
+  };
+  EXPECT_TRUE(overlaps("Llama-3.1-8B", "H100-SXM", EngineKind::sglang, 0, true));
+  EXPECT_FALSE(overlaps("Llama-3.1-8B", "H100-SXM", EngineKind::sglang, 3, true));
+  EXPECT_TRUE(overlaps("Llama-3.1-8B", "H100-SXM", EngineKind::vllm, 3, true));
+  EXPECT_FALSE(overlaps("Nemotron-H-8B", "H100-SXM", EngineKind::sglang, 0, true));
+  EXPECT_TRUE(overlaps("Nemotron-H-8B", "H100-SXM", EngineKind::sglang, 0, false));
+  EXPECT_TRUE(overlaps("Nemotron-H-8B", "B200", EngineKind::sglang, 0, true));
+  DeploymentOptions o = options_of("Llama-3.1-8B", "H100-SXM", EngineKind::sglang);
+  o.speculation.draft = 3;
+  EXPECT_EQ(limits_of(o).max_sequences, 48);
+  o.max_sequences = 128;
+  EXPECT_EQ(limits_of(o).max_sequences, 128);
+}
+
+// Tokens reach experts on other ranks by gathering all of them, unless the engine is told to send each where it goes.
+TEST(ServeDeployment, TokensReachExpertsAsTheEngineSendsThem) {
+  const auto names = [](EngineKind engine, ExpertTransport transport, int tp, int dp) {
+    DeploymentOptions o = options_of("Qwen3-30B-A3B", "H200-SXM", engine);
+    o.engine.transport = transport;
+    const RankSpread spread{RankLayout{.tp = tp, .dp = dp, .ep = tp * dp}, *built_in_cluster_of("H200-SXM")};
+    const auto calls =
+        price_over(o.model, o.engine, spread, Method::roofline, nullptr).calls({Mode::decode, {{8, 1, 99}}}, {});
+    EXPECT_TRUE(calls);
+    std::map<std::string, double> exchanged;
+    for (const CallTime& c : *calls)
+      if (c.op_class == OpClass::other && !c.name.ends_with("sum") && !c.name.starts_with("logits"))
+        exchanged[c.name] += c.cool.base();
+    return exchanged;
+  };
+  using enum ExpertTransport;
+  const auto keys = [](const std::map<std::string, double>& of) {
+    std::set<std::string> all;
+    for (const auto& [name, time] : of) all.insert(name);
+    return all;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(keys(names(EngineKind::vllm, usual, 1, 4)), (Names{"expert gather", "expert scatter"}));
+  EXPECT_EQ(keys(names(EngineKind::vllm, usual, 2, 2)), (Names{"expert gather", "expert scatter", "token gather"}));
+  EXPECT_EQ(keys(names(EngineKind::vllm, deepep, 1, 4)), (Names{"dispatch decode", "combine decode"}));
+  EXPECT_EQ(keys(names(EngineKind::trtllm, usual, 1, 4)), (Names{"dispatch decode", "combine decode"}));
+  // What FlashInfer packs is what TensorRT-LLM runs.
+  EXPECT_EQ(names(EngineKind::vllm, one_sided, 1, 4), names(EngineKind::trtllm, usual, 1, 4));
+  EXPECT_NE(names(EngineKind::vllm, deepep, 1, 4), names(EngineKind::trtllm, usual, 1, 4));
 }
 
 // A card of another name is the same card, and so is one made from its description.

@@ -121,12 +121,12 @@ TEST(FirstToken, SglangCapturesByCardAndRanks) {
   EXPECT_NEAR(one - share(), (7 * 128 + 4.5 * 512 * 8) / mib, 0.0011);
 }
 
-Count launches_of(const char* model, EngineKind engine) {
+Count launches_of(const char* model, EngineKind engine, const char* dtype = "bf16") {
   DeploymentOptions d;
   d.model = *find_model(model);
   d.gpu = *find_gpu("H200-SXM");
   d.engine.kind = engine;
-  d.engine.precision = *precision_from("bf16");
+  d.engine.precision = *precision_from(dtype);
   const auto rank = whole_model(d, Method::roofline, nullptr);
   EXPECT_TRUE(rank);
   return rank ? rank->launches : 0;
@@ -139,6 +139,19 @@ TEST(FirstToken, SglangCallsWhatIsAroundExpertsAndLatentAttention) {
   EXPECT_EQ(launches_of("Qwen3-30B-A3B", EngineKind::vllm), 48 * kLayerCalls);
   // Of DeepSeek-V2-Lite's 27 layers all have latent attention and the first has no experts.
   EXPECT_EQ(launches_of("DeepSeek-V2-Lite", EngineKind::sglang), 27 * (kLayerCalls + kLatentCalls) + 26 * kExpertCalls);
+}
+
+// By hand: four products of a dense layer, three and two shared ones beside the experts of Qwen 3.5's linear attention.
+TEST(FirstToken, SglangCallsWhatQuantises) {
+  using namespace constants;
+  const auto more = [](const char* model, const char* dtype, EngineKind engine = EngineKind::sglang) {
+    return launches_of(model, engine, dtype) - launches_of(model, engine);
+  };
+  EXPECT_EQ(more("Llama-3.1-8B", "fp8"), 32 * 4);
+  EXPECT_EQ(more("Llama-3.1-8B", "int4_wo"), 0);  // weights alone
+  EXPECT_EQ(more("Llama-3.1-8B", "fp8", EngineKind::vllm), 0);
+  EXPECT_EQ(more("Qwen3-30B-A3B", "fp8_block"), 48 * (2 + 1));
+  EXPECT_EQ(more("Qwen3.5-397B-A17B", "fp8_block"), 45 * (3 + 1 + 2) + 15 * (2 + 1 + 2));
 }
 
 // Shared experts' calls stay in the list, so that steps of few and of many tokens have the same names.

@@ -56,7 +56,8 @@ StepPricer price_over(ModelSpec model, EngineOptions engine, RankSpread spread, 
     if (!graph) return std::move(graph).error();
     auto prepared = prepare(run, *graph);
     if (!prepared) return std::move(prepared).error();
-    as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp, experts_kernel);
+    as_served(prepared->program, run.engine.kind, spread.cluster.gpu.architecture, spread.layout.tp, experts_kernel,
+              run.engine.fused_sums.value_or(fuses_sums(model, run.engine.kind)));
     if (auto fine = spread_copies(prepared->program, spread.variants.redundant, run.engine.routing); !fine)
       return std::move(fine).error();
     share_keys(prepared->program, spread.variants.decode_cp);

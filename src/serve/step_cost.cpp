@@ -1,12 +1,15 @@
 #include "serve/step_cost.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "constants/serve.h"
 #include "estimate/physics.h"
+#include "kernel/gemm.h"
 #include "kernel/moe.h"
+#include "kernel/quantize.h"
 #include "kernel/rmsnorm.h"
 
 namespace tilecast {
@@ -130,13 +133,52 @@ void hide_shared_experts(Program& program, EngineKind engine, Architecture archi
     if (call.role == Role::shared_expert) call.times = 0;  // still there by name: tables compare steps' calls
 }
 
+// TensorRT-LLM's gated activation writes fp8 and no fp4 (tensorrt_llm/_torch/modules/gated_mlp.py, _apply_activation):
+// before the product down to the stream stands a kernel that quantises by a known scale.
+void quantise_gated(Program& program) {
+  std::vector<KernelCall> calls;
+  calls.reserve(program.calls.size());
+  for (KernelCall& call : program.calls) {
+    const auto* product = call.kernel.shape.get_if<Gemm>();
+    if (product && call.role == Role::mlp_down && call.kernel.format.math == DType::fp4) {
+      KernelCall& quantise = calls.emplace_back(call);
+      quantise.name += ".quantise", quantise.role = Role::other, quantise.op_class = OpClass::pointwise,
+                                    quantise.flops = 0;
+      Quantize shape;
+      shape.rows = product->m, shape.cols = product->k, shape.part = QuantizePart::apply;
+      quantise.kernel.shape = shape;
+    }
+    calls.push_back(std::move(call));
+  }
+  program.calls = std::move(calls);
+}
+
 }  // namespace
 
+// - vLLM does from 0.17 on (its pull request 34299 of February 2026: fuse_allreduce_rms with -O2), before where told;
+// - SGLang in the models that it lists (python/sglang/srt/server_args.py, _handle_model_specific_adjustments, 0.5.6 to
+//   0.5.9), in others where told;
+// - none with norms whose weights are added to one (Gemma, Qwen3-Next, Qwen 3.5), which no fused kernel knew before
+//   FlashInfer's pull request 3322: vLLM's 42646 of May and TensorRT-LLM's 15194 of June 2026, SGLang's 19889 of March
+//   for Qwen 3.5 (a sum and its norm took 21.5 us before, 10.4 since).
+bool fuses_sums(const ModelSpec& model, EngineKind engine) {
+  if (engine == EngineKind::vllm) return false;  // 0.14, whose flags plans write
+  const std::string& name = model.architecture;
+  for (const std::string_view plus_one : {"Gemma", "Qwen3Next", "Qwen3_5"})
+    if (name.starts_with(plus_one)) return false;
+  if (engine != EngineKind::sglang) return true;
+  constexpr std::array<std::string_view, 6> kListed = {"DeepseekV3ForCausalLM", "GptOssForCausalLM",
+                                                       "Glm4MoeForCausalLM",    "Glm4MoeLiteForCausalLM",
+                                                       "Qwen3MoeForCausalLM",   "KimiK25ForConditionalGeneration"};
+  return std::find(kListed.begin(), kListed.end(), name) != kListed.end();
+}
+
 void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks,
-               const KernelSource& experts_kernel) {
+               const KernelSource& experts_kernel, bool fused) {
+  if (engine == EngineKind::trtllm) quantise_gated(program);
   for (KernelCall& call : program.calls) {
-    // Engines' kernels before a product (norm, gated activation, attention) write its input quantised; the tables' own
-    // times hold a pass for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
+    // Engines' kernels before a product (norm, attention) write its input quantised; the tables' own times hold a pass
+    // for it, 9 us and more under TensorRT-LLM (quantize.csv: compute_scale and scale_matrix).
     if (engine == EngineKind::trtllm && call.kernel.shape.is<Gemm>() && call.kernel.format.math == DType::fp4)
       call.kernel.format.quantise = Quantise::none;
     if (slow_collector(call, engine, architecture))
@@ -146,7 +188,7 @@ void as_served(Program& program, EngineKind engine, Architecture architecture, i
   hide_shared_experts(program, engine, architecture);
   // The sum over ranks, the residual and the norm are one kernel where few tokens are summed (TensorRT-LLM's
   // AllReduceFusionOp, vLLM's fuse_allreduce_rms, SGLang's enable_flashinfer_allreduce_fusion).
-  if (ranks > 1)
+  if (ranks > 1 && fused)
     std::erase_if(program.calls, [&](const KernelCall& call) {
       const auto* norm = call.kernel.shape.get_if<RmsNorm>();
       const double row = norm ? 2.0 * static_cast<double>(norm->cols) : 0;

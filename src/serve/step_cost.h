@@ -84,9 +84,11 @@ struct StepPricer {
 
 // What serving changes in a rank's program: requests spread over experts unevenly, and kernels that take over their
 // neighbours' work where ranks sum what they have (`ranks` above one) and it is little.
-// `experts_kernel`: whose kernel experts run, where the engine was told.
+// `experts_kernel`: whose kernel experts run, where the engine was told. `fused`: sums take the norm after them along.
 void as_served(Program& program, EngineKind engine, Architecture architecture, int ranks,
-               const KernelSource& experts_kernel = {});
+               const KernelSource& experts_kernel = {}, bool fused = true);
+// Whether an engine sums over ranks and norms in one kernel where it is not told.
+bool fuses_sums(const ModelSpec& model, EngineKind engine);
 
 // The calls of a program on a GPU.
 Result<std::vector<CallTime>> call_times(Program program, const Gpu& gpu, Method method, const ModelSource* weights,

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 
+#include "cluster/registry.h"
 #include "estimate/shipped_weights.h"
 #include "gpu/registry.h"
 #include "kernel/attention_decode.h"
+#include "kernel/quantize.h"
 #include "kernel/rmsnorm.h"
+#include "kernel/scan.h"
 #include "model/library.h"
+#include "serve/rank_cost.h"
 #include "support/random.h"
 
 namespace tilecast {
@@ -174,6 +178,99 @@ TEST(AsServed, NormsAreFusedWithSumsOfFewTokens) {
   EXPECT_EQ(norms_after_sums(EngineKind::trtllm, "A100-SXM-80GB", 8, 489), 160);
   EXPECT_EQ(norms_after_sums(EngineKind::sglang, "H100-SXM", 8, 2048), 0);
   EXPECT_EQ(norms_after_sums(EngineKind::sglang, "H100-SXM", 8, 2049), 160);
+}
+
+// Proposed tokens are checked with a state kept after each: as much traffic as so many requests have.
+TEST(AsServed, StatesAreKeptForEveryProposedToken) {
+  const auto scans = [](Count requests, Count tokens) {
+    tilecast::Run run{
+        *find_model("Qwen3.5-397B-A17B"), {Mode::decode, {{requests, tokens, 99}}}, options_of(EngineKind::sglang), {}};
+    Count batch = 0;
+    for (const KernelCall& call : prepare(run)->program.calls)
+      if (const auto* scan = call.kernel.shape.get_if<Scan>()) batch = scan->batch * scan->seq_len;
+    return batch;
+  };
+  EXPECT_EQ(scans(8, 1), 8);
+  EXPECT_EQ(scans(8, 4), 32);
+}
+
+// TensorRT-LLM's gated activation writes no fp4; norms and attention do, and vLLM's own kernels.
+TEST(AsServed, FourBitInputsAfterAGateAreQuantisedApart) {
+  const auto count = [](EngineKind engine, const char* dtype) {
+    EngineOptions options = options_of(engine);
+    options.precision = *precision_from(dtype);
+    tilecast::Run run{*find_model("Llama-3.1-70B"), {Mode::decode, {{8, 1, 99}}}, options, {}};
+    auto prepared = prepare(run);
+    as_served(prepared->program, engine, Architecture::blackwell, 1);
+    Count times = 0;
+    for (std::size_t i = 0; i < prepared->program.calls.size(); ++i) {
+      const KernelCall& call = prepared->program.calls[i];
+      if (!call.kernel.shape.is<Quantize>()) continue;
+      times += call.times;
+      EXPECT_EQ(call.kernel.shape.as<Quantize>().cols, 28672);
+      EXPECT_EQ(prepared->program.calls[i + 1].name, "mlp.down");
+    }
+    return times;
+  };
+  EXPECT_EQ(count(EngineKind::trtllm, "nvfp4"), 80);
+  EXPECT_EQ(count(EngineKind::trtllm, "fp8_static"), 0);
+  EXPECT_EQ(count(EngineKind::vllm, "nvfp4"), 0);
+}
+
+// Models by what engines can fuse in them: SGLang fuses where it lists the model, no engine norms of weights plus one.
+TEST(AsServed, SumsAreFusedWhereTheEngineKnowsTheModel) {
+  const auto fused = [](const char* model, EngineKind engine) { return fuses_sums(*find_model(model), engine); };
+  for (const char* listed : {"DeepSeek-R1", "gpt-oss-120b", "GLM-4.6", "Qwen3-235B-A22B", "Kimi-K2.5"})
+    EXPECT_TRUE(fused(listed, EngineKind::sglang)) << listed;
+  for (const char* other : {"Llama-3.1-70B", "Qwen3-32B", "GLM-5", "MiniMax-M2.5", "Qwen3.5-397B-A17B"})
+    EXPECT_FALSE(fused(other, EngineKind::sglang)) << other;
+  EXPECT_TRUE(fused("Llama-3.1-70B", EngineKind::trtllm));
+  EXPECT_TRUE(fused("MiniMax-M2.5", EngineKind::trtllm));
+  EXPECT_FALSE(fused("Qwen3.5-397B-A17B", EngineKind::trtllm));
+  EXPECT_FALSE(fused("Gemma-3-27B", EngineKind::trtllm));
+  EXPECT_FALSE(fused("Llama-3.1-70B", EngineKind::vllm));
+}
+
+// Over four H200s a step of eight answers has the norms of its 60 layers, two each, beside its sums, unless the engine
+// was told to fuse them.
+TEST(AsServed, NormsThatAreNotFusedAreKernels) {
+  const auto norms = [](std::optional<bool> told) {
+    EngineOptions engine = options_of(EngineKind::sglang);
+    engine.fused_sums = told;
+    const RankSpread spread{RankLayout{.tp = 8, .expert_tp = 8}, *built_in_cluster_of("H200-SXM")};
+    const StepPricer pricer = price_over(*find_model("Qwen3.5-397B-A17B"), engine, spread, Method::roofline, nullptr);
+    const auto calls = pricer.calls({Mode::decode, {{8, 1, 1024}}}, {});
+    EXPECT_TRUE(calls);
+    Count norms = 0;
+    for (const CallTime& call : *calls) norms += call.role == Role::block_norm ? 1 : 0;
+    return norms;
+  };
+  EXPECT_EQ(norms(std::nullopt), norms(false));
+  EXPECT_EQ(norms(true), 0);
+  EXPECT_EQ(norms(false), 4);  // two kinds of layers, two norms each
+}
+
+// MiniMax M2's norms go over all heads of queries and keys, which ranks share: a third sum a layer. Qwen 3's are each
+// of a head.
+TEST(AsServed, NormsOverAllHeadsAskForASumMore) {
+  const auto sums = [](const char* model, int tp) {
+    const RankSpread spread{RankLayout{.tp = tp, .expert_tp = tp}, *built_in_cluster_of("H200-SXM")};
+    const StepPricer pricer =
+        price_over(*find_model(model), options_of(EngineKind::vllm), spread, Method::roofline, nullptr);
+    const auto calls = pricer.calls({Mode::decode, {{8, 1, 1024}}}, {});
+    EXPECT_TRUE(calls);
+    Seconds norm, block;
+    for (const CallTime& call : *calls) {
+      if (call.name == "query and key norm sum") norm += call.cool;
+      if (call.name == "attention sum") block += call.cool;
+    }
+    return std::pair(norm.base(), block.base());
+  };
+  const auto [norm, block] = sums("MiniMax-M2.5", 4);
+  EXPECT_GT(norm, 0.3 * block);  // 64 bytes and 48 KiB: next to nothing but the start
+  EXPECT_LT(norm, block);
+  EXPECT_EQ(sums("MiniMax-M2.5", 1).first, 0);
+  EXPECT_EQ(sums("Qwen3-235B-A22B", 4).first, 0);
 }
 
 // gpt-oss: every other layer sees 128 keys only. A100 has no measured window.
