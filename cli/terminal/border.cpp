@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 
+#include "cli/terminal/fold.h"
 #include "support/file.h"
 #include "support/marks.h"
 #include "support/printable.h"
@@ -26,7 +27,7 @@ int print_failure(const std::string& program, const Error& error, ExitCode code,
 }  // namespace
 
 int print_output(const std::string& program, const std::string& text, ColourWish colour) {
-  const std::string shown = painted(text, shows_colour(colour, STDOUT_FILENO));
+  const std::string shown = painted(folded(text, terminal_width(STDOUT_FILENO)), shows_colour(colour, STDOUT_FILENO));
   errno = 0;
   const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
   if (whole) return kDone;

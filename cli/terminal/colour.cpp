@@ -12,8 +12,8 @@ namespace tilecast {
 namespace {
 
 // Codes of ECMA-48's "select graphic rendition" for each mark, in the terminal's own colours: bold, red, yellow, faint
-// and back to normal.
-constexpr std::array<std::string_view, 5> kCodes = {"\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"};
+// and back to normal; the end of a table has none.
+constexpr std::array<std::string_view, 6> kCodes = {"\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m", ""};
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);

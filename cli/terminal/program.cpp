@@ -1,5 +1,7 @@
 #include "cli/terminal/program.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
@@ -9,6 +11,7 @@
 #include "cli/terminal/border.h"
 #include "cli/terminal/colour.h"
 #include "cli/terminal/flag_names.h"
+#include "cli/terminal/fold.h"
 #include "support/text.h"
 
 namespace tilecast {
@@ -139,7 +142,8 @@ int run(CLI::App& app, const Command& chosen, int argc, char** argv) {
     if (stop.get_exit_code() != 0) return print_refusal(program, problem_of(app, stop, words), colour());
     std::ostringstream help;
     app.exit(stop, help, help);
-    return print_output(program, with_marked_headings(single_spaced(help.str())), colour());
+    const std::string text = wrapped_help(single_spaced(help.str()), terminal_width(STDOUT_FILENO));
+    return print_output(program, with_marked_headings(text), colour());
   }
   if (!colour_wish(wished))
     return print_refusal(program, {"--color", "", "must be auto, always or never, not '" + wished + "'",

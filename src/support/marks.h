@@ -9,7 +9,8 @@
 
 namespace tilecast {
 
-enum class Mark : unsigned char { heading, bad, caution, faint, end };
+// `rows_end` stands behind the last row of a table, where nothing is shown.
+enum class Mark : unsigned char { heading, bad, caution, faint, end, rows_end };
 
 inline constexpr std::string_view kMarkLead = "\xef\xb7";  // the first two bytes of each
 inline constexpr unsigned char kFirstMark = 0x90;
@@ -27,7 +28,7 @@ inline std::string marked(Mark mark, std::string_view words) {
 inline bool is_mark_at(std::string_view text, std::size_t at) {
   if (text.substr(at, kMarkLead.size()) != kMarkLead || at + kMarkLead.size() >= text.size()) return false;
   const auto last = static_cast<unsigned char>(text[at + kMarkLead.size()]);
-  return last >= kFirstMark && last <= kFirstMark + static_cast<unsigned char>(Mark::end);
+  return last >= kFirstMark && last <= kFirstMark + static_cast<unsigned char>(Mark::rows_end);
 }
 
 }  // namespace tilecast

@@ -52,6 +52,7 @@ std::string Table::lines(int indent, bool with_marks) const {
   line([&](std::size_t c) -> const std::string& { return columns_[c].title; });
   if (with_marks) out = marked(Mark::heading, out.substr(0, out.size() - 1)) + "\n";
   for (const auto& row : rows_) line([&](std::size_t c) -> const std::string& { return row[c]; });
+  if (with_marks) out.insert(out.size() - 1, mark_text(Mark::rows_end));
   return out;
 }
 

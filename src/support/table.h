@@ -25,7 +25,7 @@ class Table {
 
   // For a terminal: columns as wide as their widest cell.
   std::string text(int indent = 0) const;
-  // The same with its heading marked (support/marks.h).
+  // The same with its heading and its end marked (support/marks.h).
   std::string shown(int indent = 0) const;
   // A blank line after it.
   std::string markdown() const;
