@@ -5,6 +5,7 @@
 #include "answers/documents.h"
 #include "cli/views/diagnose_view.h"
 #include "support/file.h"
+#include "support/output_file.h"
 
 namespace tilecast {
 namespace {
@@ -25,6 +26,8 @@ Result<std::string> run_diagnose(const DiagnoseOptions& options) {
   constexpr Count kMostTop = 10000;
   if (options.top < 1 || options.top > kMostTop)
     return field_error("top", fmt::format("must lie between 1 and {}", kMostTop), "for example 20");
+  if (!options.html.empty())
+    if (auto fine = check_output(options.html, {options.query.trace}); !fine) return std::move(fine).error();
   const auto report = diagnose(options.query);
   if (!report) return report.error();
   if (!options.html.empty())

@@ -7,6 +7,7 @@
 #include "cli/terminal/marked_text.h"
 #include "cli/views/predict_view.h"
 #include "support/file.h"
+#include "support/output_file.h"
 #include "tilecast/program.h"
 
 namespace tilecast {
@@ -87,6 +88,8 @@ Result<std::string> run_predict(const PredictOptions& options) {
   if (!queries) return queries.error();
   const bool many = queries->front().over_many();
   if (auto fine = check_views(options, many); !fine) return std::move(fine).error();
+  if (!options.trace.empty())
+    if (auto fine = check_output(options.trace, {options.query.model}); !fine) return std::move(fine).error();
   const auto rows = step_rows(*queries);
   if (!rows) return rows.error();
   const std::vector<StepForecast> steps = those_that_run(*rows);

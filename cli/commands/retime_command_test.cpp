@@ -33,7 +33,23 @@ TEST(RetimeCommand, ReportsAsTextJsonAndTrace) {
   for (const auto& share : json["basis_share"]) bases += share.get<double>();
   EXPECT_NEAR(limits, 1, 1e-9);
   EXPECT_NEAR(bases, 1, 1e-9);
-  EXPECT_LT(json["devices"][0]["retimed"]["busy_us"].get<double>(), json["devices"][0]["recorded"]["busy_us"].get<double>());
+  EXPECT_LT(json["devices"][0]["retimed"]["busy_us"].get<double>(),
+            json["devices"][0]["recorded"]["busy_us"].get<double>());
+}
+
+// A command line that names its input as its output, by a slip or by a shell's history.
+TEST(RetimeCommand, TheRecordingIsKept) {
+  const std::string trace = scratch_path("only.json.gz"), was = file_text(kEager);
+  std::ofstream(trace, std::ios::binary) << was;
+  for (const std::string& command :
+       {"retime " + trace + " --gpu B200 --output " + trace, "diagnose " + trace + " --html " + trace,
+        "calibrate --gpu H200 --data " + trace + " -o " + trace,
+        "simulate gpt2 --gpu H100-SXM --trace " + trace + " --requests " + trace,
+        "predict " + trace + " --gpu H100-SXM --seq 8 --trace " + trace}) {
+    EXPECT_EQ(run_tilecast(command).code, 2) << command;
+    EXPECT_TRUE(file_text(trace) == was) << command;
+  }
+  EXPECT_THAT(run_tilecast("retime " + trace + " --gpu B200 --output " + trace).err, HasSubstr("would be lost"));
 }
 
 TEST(RetimeCommand, WrongUseIsOneLine) {

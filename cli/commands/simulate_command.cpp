@@ -1,9 +1,10 @@
 #include "cli/commands/simulate_command.h"
 
-#include "cli/terminal/countdown.h"
 #include "answers/documents.h"
+#include "cli/terminal/countdown.h"
 #include "cli/views/simulate_view.h"
 #include "support/file.h"
+#include "support/output_file.h"
 
 namespace tilecast {
 
@@ -13,7 +14,7 @@ Result<std::string> run_simulate(const SimulateOptions& options) {
   // A file that cannot be written shows at once, not after the run.
   for (const std::string& path : {options.requests, options.timeline})
     if (!path.empty())
-      if (auto fine = check_writable(path); !fine) return fine.error();
+      if (auto fine = check_output(path, {options.query.trace}); !fine) return fine.error();
   Countdown countdown("simulating");
   const auto run = simulate(options.query, [&](double share) { countdown(share); });
   if (!run) return run.error();

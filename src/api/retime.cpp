@@ -12,6 +12,7 @@
 #include "diagnose/retime.h"
 #include "gpu/registry.h"
 #include "support/file.h"
+#include "support/output_file.h"
 
 namespace tilecast {
 namespace {
@@ -162,13 +163,13 @@ void add_notes(RetimeReport& report, const RetimeQuery& query, const Recording& 
       report.notes.push_back("the file names " + named->name + " as its card, not " + places.from.name);
 }
 
-Status check_output(const RetimeQuery& query, const Recording& recording) {
+Status check_retimed(const RetimeQuery& query, const Recording& recording) {
   if (query.output.empty()) return Ok{};
   if (!recording.kineto)
     return field_error("output",
                        "only a PyTorch profiler's trace can be written again, and this is: " + recording.format,
                        "leave it out");
-  return check_writable(query.output);
+  return check_output(query.output, {query.trace});
 }
 
 }  // namespace
@@ -177,7 +178,7 @@ Result<RetimeReport> retime(const RetimeQuery& query, const Watch& watch) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
   const auto recording = read_recording(query.trace, watch.part(0, kRead));
   if (!recording) return recording.error();
-  if (auto fine = check_output(query, *recording); !fine) return std::move(fine).error();
+  if (auto fine = check_retimed(query, *recording); !fine) return std::move(fine).error();
   GroupedWork work = group_work(*recording);
   const int gpus = gpus_of_exchanges(work);
   const auto places = places_of(query, *recording, gpus);

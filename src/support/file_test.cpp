@@ -11,6 +11,7 @@
 #include "support/folder.h"
 #include "support/gzip_reader.h"
 #include "support/input.h"
+#include "support/output_file.h"
 
 namespace tilecast {
 namespace {
@@ -61,6 +62,17 @@ TEST_F(File, PathsThatCannotBeWritten) {
   }
   EXPECT_NE(check_writable("/tmp").error().line().find("is a directory"), std::string::npos);
   EXPECT_EQ(files(), 1u);
+}
+
+// Under whatever name; a device or a pipe loses nothing, and what is not there yet neither.
+TEST_F(File, WhatIsReadIsNotWritten) {
+  ASSERT_TRUE(write_text_file(at("trace"), "x"));
+  fs::create_symlink(at("trace"), at("link"));
+  EXPECT_FALSE(check_output(at("trace"), {at("other"), at("trace")}));
+  EXPECT_FALSE(check_output(at("link"), {at("trace")}));
+  EXPECT_TRUE(check_output(at("trace"), {at("other"), ""}));
+  EXPECT_TRUE(check_output(at("new"), {at("new")}));
+  EXPECT_TRUE(check_output("/dev/null", {"/dev/null"}));
 }
 
 // A device or a pipe stays what it is.
