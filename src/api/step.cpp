@@ -415,7 +415,7 @@ std::vector<Result<StepForecast>> forecast(std::span<const StepQuery> queries) {
 
 Result<StepSetting> setting_of(const StepQuery& query) {
   StepLookups known;
-  auto asked = known.asked(query);
+  auto asked = known.described(query);
   if (!asked) return std::move(asked).error();
   if (const auto& chosen = known.method(query.method, query.weights); !chosen) return chosen.error();
   return std::move(asked->setting);

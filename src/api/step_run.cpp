@@ -394,7 +394,7 @@ Status StepLookups::place(const StepQuery& q, AskedStep& asked) {
   return Ok{};
 }
 
-Result<AskedStep> StepLookups::asked(const StepQuery& query) {
+Result<AskedStep> StepLookups::described(const StepQuery& query) {
   if (auto fine = check_arguments(query); !fine) return std::move(fine).error();
   if (auto fine = check_sizes(query.layout); !fine) return std::move(fine).error();
   AskedStep asked;
@@ -405,8 +405,6 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
   auto run = run_of(query, *found);
   if (!run) return std::move(run).error();
   const Gpu& card = asked.gpu ? *asked.gpu : asked.cluster->gpu;
-  if (auto fine = check_card_of(run->engine.kind, card); !fine) return std::move(fine).error();
-  if (auto fine = check_card(query.train, card); !fine) return std::move(fine).error();
   if (auto fine = set_attention(query, card, *run); !fine) return std::move(fine).error();
   asked.run = *std::move(run);
   StepSetting s = setting_of(asked.run);
@@ -417,6 +415,15 @@ Result<AskedStep> StepLookups::asked(const StepQuery& query) {
     if (const auto* spec = std::get_if<ModelSpec>(&asked.run.model); spec && asked.setting.layout.pp > 1)
       asked.setting.layout.stage_layers = layers_by_cost(*spec, asked.setting.layout.virtual_stages());
   if (asked.cluster) asked.micro_batch = micro_batch_of(query, asked.run);
+  return asked;
+}
+
+Result<AskedStep> StepLookups::asked(const StepQuery& query) {
+  auto asked = described(query);
+  if (!asked) return asked;
+  const Gpu& card = asked->gpu ? *asked->gpu : asked->cluster->gpu;
+  if (auto fine = check_card_of(asked->run.engine.kind, card); !fine) return std::move(fine).error();
+  if (auto fine = check_card(query.train, card); !fine) return std::move(fine).error();
   return asked;
 }
 

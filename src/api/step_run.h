@@ -27,6 +27,9 @@ struct AskedStep {
 // What a list of queries shares, looked up once. Errors are kept like values.
 class StepLookups {
  public:
+  // A step with all that is given about it, which its card may be unable to run.
+  Result<AskedStep> described(const StepQuery& query);
+  // The same, where its engine and its way of training run on the card.
   Result<AskedStep> asked(const StepQuery& query);
   // The run as kernels. A query's GPU, method and weights do not matter.
   const Result<PreparedRun>& prepared(const StepQuery& query, const Run& run);
