@@ -22,7 +22,8 @@ constexpr const char* kUnbuilt =
     "serves them.</p>\n"
     "<p>Questions go to <a href=\"/v1/questions\">/v1</a>, for example <code>curl --json '{\"model\": "
     "\"Llama-3.1-8B\", "
-    "\"gpu\": \"H100-SXM\", \"mode\": \"decode\"}' http://127.0.0.1:8421/v1/predict</code></p></html>\n";
+    "\"gpu\": \"H100-SXM\", \"mode\": \"decode\", \"batch\": 32, \"context\": 2048}' "
+    "http://127.0.0.1:8421/v1/predict</code></p></html>\n";
 
 void guard(HttpResponse& response) {
   response.fields.emplace_back("Content-Security-Policy", kPolicy);

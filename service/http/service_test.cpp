@@ -120,6 +120,7 @@ TEST(HttpService, WhatIsWrongIsSaidWithItsField) {
   EXPECT_EQ(problem("/v1/kernel", R"({"family": "gemm", "gpux": "H100"})", 400).at("field"), "gpu");
   EXPECT_EQ(problem("/v1/predict", R"({"model": "Llama-3.1-8B", "gpu": "H100", "modex": 1})", 400).at("field"),
             "modex");
+  EXPECT_EQ(Parsed::parse(asked(service, "GET", "/v1/gpus/H1000").body).at("error").at("field"), "gpu");
   EXPECT_FALSE(problem("/v1/kernel", "{", 400).at("message").get<std::string>().empty());
   EXPECT_FALSE(problem("/v1/kernel", "[]", 400).at("remedy").get<std::string>().empty());
   EXPECT_FALSE(problem("/v1/kernel", std::string(5000, '['), 400).at("message").get<std::string>().empty());
@@ -254,7 +255,16 @@ TEST(HttpPage, FilesWithTheirTypesAndTags) {
   EXPECT_THAT(std::string(field_of(page_response(request_to("GET", "/assets/a.png"), files), "Cache-Control")),
               HasSubstr("immutable"));
   EXPECT_EQ(page_response(request_to("GET", "/assets/../index.html"), files).status, 404);
-  EXPECT_THAT(page_response(request_to("GET", "/"), {}).body, HasSubstr("make ui"));
+}
+
+TEST(HttpPage, WithoutItAnExampleThatIsAnswered) {
+  const std::string page = page_response(request_to("GET", "/"), {}).body;
+  EXPECT_THAT(page, HasSubstr("make ui"));
+  const std::size_t begin = page.find('{'), end = page.find('\'', begin);
+  ASSERT_NE(end, std::string::npos);
+  HttpService service({});
+  const HttpResponse answer = asked(service, "POST", "/v1/predict", page.substr(begin, end - begin));
+  EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
 TEST(HttpOptions, OtherAddressesNeedAToken) {
