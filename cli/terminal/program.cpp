@@ -107,15 +107,17 @@ Error problem_of(const CLI::App& app, const CLI::ParseError& stop, const std::ve
   return error(std::move(text), kAskForHelp);
 }
 
-// A value that is empty is a variable that was not set more often than a wish.
+// A value that is empty, or a list of nothing, is a variable that was not set more often than a wish.
 std::optional<Error> empty_argument(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    const bool value = word.empty() && i > 1 && std::string_view(argv[i - 1]).starts_with('-');
+    const bool value =
+        word.find_first_not_of(',') == word.npos && i > 1 && std::string_view(argv[i - 1]).starts_with('-');
     if (value) return Error{argv[i - 1], "", "is empty", "say what it is"};
     if (word.empty()) return error("an argument is empty", "say what it is");
-    if (word.starts_with("--") && word.ends_with('='))
-      return Error{std::string(word.substr(0, word.size() - 1)), "", "is empty", "say what it is"};
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : word.npos;
+    if (equals != word.npos && word.find_first_not_of(',', equals + 1) == word.npos)
+      return Error{std::string(word.substr(0, equals)), "", "is empty", "say what it is"};
   }
   return std::nullopt;
 }

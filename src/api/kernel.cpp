@@ -33,7 +33,7 @@ class LookedUp {
     auto [found, fresh] = gpus_.try_emplace(name, nullptr);
     if (fresh) {
       auto loaded = load_gpu(name);
-      if (!loaded) return gpus_.erase(found), std::move(loaded).error();
+      if (!loaded) return gpus_.erase(found), in_field(std::move(loaded).error(), "gpu");
       found->second = std::make_unique<Gpu>(*std::move(loaded));
     }
     return found->second.get();

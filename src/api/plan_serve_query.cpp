@@ -46,7 +46,7 @@ Result<GpuOffer> offer_from(const std::string& text, const PlanServeQuery& q) {
     name = text.substr(digits + 1);
   }
   auto gpu = load_gpu(name);
-  if (!gpu) return std::move(gpu).error();
+  if (!gpu) return in_field(std::move(gpu).error(), "gpus");
   offer.gpu = *std::move(gpu);
   offer.cluster = node_of(offer.gpu);
   return offer;

@@ -148,6 +148,7 @@ TEST(PlanServeApi, ErrorsNameTheField) {
   refused("layout", [](PlanServeQuery& q) { q.layouts = {"zp4"}; });
   refused("min-chance", [](PlanServeQuery& q) { q.min_chance = 1.5; });
   refused("routing", [](PlanServeQuery& q) { q.routing = "gamma:2"; });
+  refused("gpus", [](PlanServeQuery& q) { q.gpus = {"H1000"}; });
   refused("rate", [](PlanServeQuery& q) { q.objective = ServingObjective::load; });
   refused("slo", [](PlanServeQuery& q) { q.objective = ServingObjective::throughput, q.load.rate.reset(); });
   refused("max-gpus", [](PlanServeQuery& q) { q.max_gpus = 0; });

@@ -163,6 +163,7 @@ TEST(ServingApi, ErrorsNameTheField) {
   refused("prefill-tp", [](SimulateQuery& q) { q.prefill_tp = 2; });
   refused("link", [](SimulateQuery& q) { q.link_gb_per_s = 0; });
   refused("slo", [](SimulateQuery& q) { q.slo = "speed=1"; });
+  refused("slo", [](SimulateQuery& q) { q.slo = "ttft=1s,tpot=30ms,ttft=2s"; });
   refused("sweep", [](SimulateQuery& q) { q.sweep = "speed=1..2"; });
   refused("rate", [](SimulateQuery& q) { q.trace = "x.csv"; });
   refused("method", [](SimulateQuery& q) { q.method = Method::neusight; });

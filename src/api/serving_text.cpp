@@ -53,7 +53,9 @@ Result<Slo> slo_from(const std::string& text) {
       return field_error("slo", fmt::format("'{}' has no unit", part), fmt::format("{0}ms or {0}s", part));
     if (!time || !known)
       return field_error("slo", "'" + part + "' is not an objective", "ttft=500ms,tpot=30ms,e2el=10s");
-    (name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el) = *time;
+    std::optional<Seconds>& objective = name == "ttft" ? slo.ttft : name == "tpot" ? slo.tpot : slo.e2el;
+    if (objective) return field_error("slo", "'" + name + "' is there twice", "one time for each objective");
+    objective = *time;
   }
   return slo;
 }

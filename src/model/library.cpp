@@ -182,7 +182,7 @@ Result<ModelSpec> find_model(const std::string& name_or_path) {
   if (is_object_text(name_or_path)) return spec_of_text(name_or_path);
   if (is_path(name_or_path)) return load_model_config(name_or_path);
   if (const EmbeddedFile* file = file_meant_by(name_or_path)) return spec_of(*file);
-  return no_such_model(name_or_path, "docs/models.md lists the known ones; the path of a config.json works too");
+  return no_such_model(name_or_path, "`tilecast models` lists the known ones; the path of a config.json works too");
 }
 
 }  // namespace tilecast
