@@ -66,6 +66,7 @@ TEST(Manual, PagesAreWellFormed) {
   }
   EXPECT_GT(pages, 15);
   EXPECT_THAT(run_tilecast("manual 'plan serve'").out, HasSubstr("\\-\\-slo"));
+  EXPECT_EQ(run_tilecast("manual plan serve").out, run_tilecast("manual 'plan serve'").out);
   EXPECT_THAT(run_tilecast("manual nothing").err, HasSubstr("no command is called 'nothing'"));
   EXPECT_THAT(run_tilecast("manual predicts").err, HasSubstr("did you mean predict?"));
 }

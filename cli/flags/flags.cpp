@@ -200,7 +200,8 @@ void add_tune_commands(CLI::App& app, TuneOptions& o, RowsOptions& rows, Command
 void add_calibrate_command(CLI::App& app, CalibrateOptions& options, RowsOptions& rows, Command& chosen) {
   CLI::App* sub = app.add_subcommand("calibrate", calibrate_question().summary);
   add_arguments(*sub, arguments_of(options.query), options.refusal);
-  sub->add_option("-o,--out", options.out, "the description to write; every command takes it as --gpu")->required();
+  sub->add_option("-o,--output,--out", options.out, "the description to write; every command takes it as --gpu")
+      ->required();
   sub->add_flag("--json", options.json, "machine-readable output (docs/json.md)");
   add_rows_flags(*sub, rows, Ranges::refused);
   sub->footer(all_examples(calibrate_question()));

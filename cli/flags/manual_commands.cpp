@@ -84,7 +84,8 @@ CommandNode node_of(const CLI::App& app, const std::string& path) {
 
 Answer print_page(const CLI::App& app, const ManualOptions& options) {
   const std::vector<ManPage> pages = man_pages(node_of(app, ""), build_info().date);
-  std::string wanted = options.page.empty() ? "tilecast.1" : "tilecast-" + options.page + ".1";
+  const std::string command = join(options.page, " ");
+  std::string wanted = command.empty() ? "tilecast.1" : "tilecast-" + command + ".1";
   std::replace(wanted.begin(), wanted.end(), ' ', '-');
   std::vector<std::string> names;
   for (const ManPage& page : pages) {
@@ -94,8 +95,7 @@ Answer print_page(const CLI::App& app, const ManualOptions& options) {
       names.push_back(page.name.substr(kBefore.size(), page.name.size() - kBefore.size() - kAfter.size()));
   }
   if (options.folder.empty())
-    return error("no command is called '" + options.page + "'",
-                 suggestion(options.page, names, "`tilecast --help` lists them"));
+    return error("no command is called '" + command + "'", suggestion(command, names, "`tilecast --help` lists them"));
   std::error_code failure;
   std::filesystem::create_directories(options.folder, failure);
   for (const ManPage& page : pages)
@@ -115,7 +115,7 @@ void add_manual_commands(CLI::App& app, ManualOptions& options, Command& chosen)
   completion->callback([&] { chosen = [&options]() -> Answer { return completion_script(options.shell); }; });
 
   CLI::App* manual = app.add_subcommand("manual", "print a command's manual page, for `man -l -`");
-  manual->add_option("COMMAND", options.page, "its name, \"plan serve\" (default: the program's own page)");
+  manual->add_option("COMMAND", options.page, "its name, plan serve (default: the program's own page)");
   manual->add_option("-o,--output", options.folder, "write the pages of all commands into this folder instead");
   manual->footer("Example:\n  tilecast manual predict | man -l -");
   manual->callback([&app, &options, &chosen] { chosen = [&app, &options] { return print_page(app, options); }; });

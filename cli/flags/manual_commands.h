@@ -2,15 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/terminal/program.h"
 
 namespace tilecast {
 
 struct ManualOptions {
-  std::string shell;   // of `completion`
-  std::string page;    // of `manual`: a command's, "plan serve"; empty: the program's
-  std::string folder;  // ... where to write all pages instead
+  std::string shell;              // of `completion`
+  std::vector<std::string> page;  // of `manual`: the words of a command, plan serve; none: the program's
+  std::string folder;             // ... where to write all pages instead
 };
 
 // `tilecast completion SHELL`, `tilecast manual [COMMAND]`.
