@@ -123,6 +123,11 @@ TEST(PredictCommand, OneImpossiblePairIsARowOfItsOwn) {
     EXPECT_EQ(refused, 1);
     EXPECT_EQ(forecast, 3);
   }
+  // So is a card that the engine does not run on, unless it is the only one.
+  const auto pascal = run_tilecast("predict gpt2 --gpu P100-SXM,H100-SXM --engine vllm --seq 128");
+  EXPECT_EQ(pascal.code, 0) << pascal.err;
+  EXPECT_NE(pascal.out.find("cannot run: vLLM needs compute capability"), std::string::npos) << pascal.out;
+  EXPECT_EQ(run_tilecast("predict gpt2 --gpu P100-SXM --engine vllm --seq 128").code, 2);
 }
 
 TEST(PredictCommand, SaysWhereAContextIsBeyondTheModel) {
@@ -131,6 +136,12 @@ TEST(PredictCommand, SaysWhereAContextIsBeyondTheModel) {
     EXPECT_NE(run_tilecast(asked + "200000").out.find("made for 131072 tokens; 200001 are beyond"), std::string::npos);
     EXPECT_EQ(run_tilecast(asked + "2000").out.find("beyond"), std::string::npos);
   }
+}
+
+// Three digits of a rate below ten, not what is left of it as a whole number.
+TEST(PredictCommand, SlowStepsHaveARateToo) {
+  const auto run = run_tilecast("predict Llama-3.1-405B --gpu L40S --mode decode --context 128");
+  EXPECT_NE(run.out.find(" 0.9"), std::string::npos) << run.out;
 }
 
 TEST(PredictCommand, CountsImagesWhereThereAreNoTokens) {

@@ -45,9 +45,11 @@ std::string text_of(Seconds t) {
   if (us < 999.5e3) return three_digits(us / 1e3) + " ms";
   constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
   const double s = us / 1e6;
-  if (s < 2 * kMinute) return three_digits(s) + " s";
-  if (s < 2 * kHour) return three_digits(s / kMinute) + " minutes";
-  if (s < 2 * kDay) return three_digits(s / kHour) + " hours";
+  // Two of the next unit change to it, and what rounds to two: no end of an interval is 120 s beside another in
+  // minutes.
+  if (s < 119.5) return three_digits(s) + " s";
+  if (s < 119.5 * kMinute) return three_digits(s / kMinute) + " minutes";
+  if (s < 47.95 * kHour) return three_digits(s / kHour) + " hours";
   return (s < 999.5 * kDay ? three_digits(s / kDay) : grouped(std::llround(s / kDay))) + " days";
 }
 std::string text_of(Bytes b) { return with_prefix(in_bytes(b), "B", kBinary, 1024); }

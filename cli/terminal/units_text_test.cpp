@@ -45,7 +45,11 @@ TEST(UnitsText, ThreeDigitsDoNotGrowAFourthByRounding) {
 
 TEST(UnitsText, LongTimesAreMinutesHoursAndDays) {
   EXPECT_EQ(text_of(seconds(119)), "119 s");
+  EXPECT_EQ(text_of(seconds(119.6)), "1.99 minutes");
   EXPECT_EQ(text_of(seconds(130)), "2.17 minutes");
+  EXPECT_EQ(text_of(seconds(119.4 * 60)), "119 minutes");
+  EXPECT_EQ(text_of(seconds(119.6 * 60)), "1.99 hours");
+  EXPECT_EQ(text_of(seconds(47.9 * 3600)), "47.9 hours");
   EXPECT_EQ(text_of(seconds(0.12 * 86400)), "2.88 hours");
   EXPECT_EQ(text_of(seconds(4591165)), "53.1 days");
   EXPECT_EQ(text_of(seconds(1e10)), "115,741 days");

@@ -12,8 +12,8 @@ namespace tilecast {
 
 std::string gpus_text(std::string_view cluster, int gpus, int gpus_per_node) {
   const Count nodes = ceil_div(gpus, gpus_per_node);
-  return fmt::format("{} GPU{} of {}{}", gpus, gpus == 1 ? "" : "s", cluster,
-                     nodes > 1 ? fmt::format(" ({} nodes)", nodes) : "");
+  return fmt::format("{} GPU{} of {}{}", grouped(gpus), gpus == 1 ? "" : "s", cluster,
+                     nodes > 1 ? fmt::format(" ({} nodes)", grouped(nodes)) : "");
 }
 
 namespace {
@@ -97,8 +97,7 @@ std::string parallel_table(const StepRows& rows) {
       continue;
     }
     const StepForecast& s = *row.answer;
-    const std::string rate =
-        s.setting.given_shapes ? "–" : grouped(static_cast<Count>(s.tokens_per_second / s.setting.gpus));
+    const std::string rate = s.setting.given_shapes ? "–" : text_of_rate(s.tokens_per_second / s.setting.gpus);
     cells.insert(cells.end(), {text_of(s.time), text_of_interval(s.interval.low, s.interval.high), rate, percent(s.mfu),
                                percent(s.many->bubble / s.time), percent(s.many->exposed / s.time),
                                fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()),

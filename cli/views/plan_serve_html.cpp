@@ -37,8 +37,8 @@ std::string deployments(const ServingPlan& p) {
                      d.usd_per_million_tokens ? text_of_usd(*d.usd_per_million_tokens).substr(1) : "–",
                      fmt::format("{:.3g}", d.in_flight > 0 ? m.request_throughput : d.rate),
                      text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
-                     d.chance ? percent(*d.chance) : "–", fmt::format("{:.0f}", d.tokens_per_gpu),
-                     fmt::format("{:.0f}", d.tokens_per_user), fmt::format("{:.0f}", d.concurrency), memory_words(d),
+                     d.chance ? percent(*d.chance) : "–", text_of_rate(d.tokens_per_gpu),
+                     grouped(std::llround(d.tokens_per_user)), grouped(std::llround(d.concurrency)), memory_words(d),
                      m.energy && m.energy->per_token ? fmt::format("{:.3g}", *m.energy->per_token) : "–",
                      std::string(name_of(d.seen))},
                     "td", 3);

@@ -85,8 +85,8 @@ std::string table_text(const ServingPlan& p, const std::vector<std::size_t>& row
              formats_text(d) + (d.to_fill_in.empty() ? "" : " *"), spread_text(d), limits_text(d),
              text_of(statistic_of(m.ttft, p.statistic)), text_of(statistic_of(m.tpot, p.statistic)),
              p.any_objective() ? percent(d.margin) : "–", d.chance ? percent(*d.chance) : "–",
-             fmt::format("{:.0f}", d.tokens_per_gpu), fmt::format("{:.0f}", d.tokens_per_user),
-             fmt::format("{:.0f}", d.concurrency), memory_words(d) + " GiB", percent(m.cache_peak),
+             text_of_rate(d.tokens_per_gpu), grouped(std::llround(d.tokens_per_user)),
+             grouped(std::llround(d.concurrency)), memory_words(d) + " GiB", percent(m.cache_peak),
              seen_text(name_of(d.seen))})
       cells.push_back(std::move(cell));
     table.add(cells);

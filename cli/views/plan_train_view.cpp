@@ -21,9 +21,9 @@ std::string where_text(const TrainingPlanResult& p) {
 }
 
 std::string step_text(const TrainingPlanResult& p) {
-  const std::string batch = p.item == "token"
-                                ? fmt::format("{} × {} token{}", p.sequences, grouped(p.seq), p.seq == 1 ? "" : "s")
-                                : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
+  const std::string batch =
+      p.item == "token" ? fmt::format("{} × {} token{}", grouped(p.sequences), grouped(p.seq), p.seq == 1 ? "" : "s")
+                        : fmt::format("{} {}{}", grouped(p.sequences), p.item, p.sequences == 1 ? "" : "s");
   return "train " + batch +
          (p.left_out.empty() ? "" : " (the text part alone, without " + join(p.left_out, ", ") + ")");
 }
@@ -91,7 +91,7 @@ std::string scaling_text(const TrainingPlanResult& p) {
     for (const ScalingPoint& s : *points) {
       if (points == &p.weak && s.gpus == p.gpus) continue;  // the same as above
       table.add({fmt::format("{}", s.gpus), grouped(s.global_batch), s.layout.empty() ? "nothing fits" : s.layout,
-                 s.layout.empty() ? "–" : grouped(static_cast<Count>(s.tokens_per_second)),
+                 s.layout.empty() ? "–" : text_of_rate(s.tokens_per_second),
                  s.layout.empty() ? "–" : percent(s.utilisation), s.layout.empty() ? "–" : days_text(s.days)});
     }
   }
@@ -122,9 +122,8 @@ std::string plan_train_text(const TrainingPlanResult& p) {
   for (std::size_t i = 0; i < p.ranked.size(); ++i) {
     const PlannedTraining& t = p.ranked[i];
     table.add({fmt::format("{}", i + 1), layout_text(t), fmt::format("{}", t.micro_batch), text_of(t.step),
-               text_of(t.interval.low) + " – " + text_of(t.interval.high),
-               grouped(static_cast<Count>(t.tokens_per_second / p.gpus)), percent(t.utilisation),
-               percent(t.bubble / t.step), percent(t.exposed / t.step), text_of(t.memory)});
+               text_of(t.interval.low) + " – " + text_of(t.interval.high), text_of_rate(t.tokens_per_second / p.gpus),
+               percent(t.utilisation), percent(t.bubble / t.step), percent(t.exposed / t.step), text_of(t.memory)});
   }
   std::string notes;
   for (const std::string& note : p.notes) notes += note_word("Note:") + " " + note + "\n";

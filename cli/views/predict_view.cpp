@@ -18,8 +18,8 @@ std::string describe(const StepSetting& s) {
   for (const Requests& r : s.requests)
     parts.push_back(s.item != "token"
                         ? fmt::format("{} {}{}", grouped(r.count), s.item, r.count == 1 ? "" : "s")
-                        : fmt::format("{} × {} token{}{}", r.count, grouped(r.new_tokens), r.new_tokens == 1 ? "" : "s",
-                                      r.cached > 0 ? " after " + grouped(r.cached) : ""));
+                        : fmt::format("{} × {} token{}{}", grouped(r.count), grouped(r.new_tokens),
+                                      r.new_tokens == 1 ? "" : "s", r.cached > 0 ? " after " + grouped(r.cached) : ""));
   return std::string(name_of(s.mode)) + " " + join(parts, ", ") +
          (s.left_out.empty() ? "" : " (the text part alone, without " + join(s.left_out, ", ") + ")");
 }
@@ -110,7 +110,7 @@ std::string predict_table(const StepRows& rows) {
     cells.insert(
         cells.end(),
         {text_of(s.time), text_of_interval(s.interval.low, s.interval.high),
-         s.setting.given_shapes ? "–" : grouped(static_cast<Count>(s.tokens_per_second)), percent(s.mfu),
+         s.setting.given_shapes ? "–" : text_of_rate(s.tokens_per_second), percent(s.mfu),
          s.host_bound ? "host" : limit_text(s.limited_by),
          fmt::format("{:.1f} of {:.0f} GiB", in_gibibytes(s.memory.need.total()), in_gibibytes(s.setting.gpu_memory)),
          fits_text(s.memory.fits()), three_digits(first.time / s.time) + "×", seen_text(name_of(s.seen))});

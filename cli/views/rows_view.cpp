@@ -26,8 +26,8 @@ constexpr ShownColumn kPredict[] = {{"gpu", "GPU"},
                                     {"dtype", "dtype"},
                                     {"step_ms", "step"},
                                     {"interval_ms", "80 % interval"},
-                                    {"tokens_per_second", "tokens/s", RowForm::count},
-                                    {"tokens_per_second_per_gpu", "tokens/s/GPU", RowForm::count},
+                                    {"tokens_per_second", "tokens/s", RowForm::rate},
+                                    {"tokens_per_second_per_gpu", "tokens/s/GPU", RowForm::rate},
                                     {"mfu", "MFU", RowForm::share},
                                     {"limited_by", "limited by"},
                                     {"memory_total_bytes", "memory"},
@@ -62,7 +62,7 @@ constexpr ShownColumn kCollective[] = {{"cluster", "cluster"},
 constexpr ShownColumn kSimulate[] = {{"gpu", "GPU"},
                                      {"load", "load"},
                                      {"request_throughput", "requests/s"},
-                                     {"output_throughput", "output tokens/s", RowForm::count},
+                                     {"output_throughput", "output tokens/s", RowForm::rate},
                                      {"mean_ttft_ms", "TTFT mean"},
                                      {"p99_ttft_ms", "TTFT p99"},
                                      {"mean_tpot_ms", "TPOT mean"},
@@ -79,7 +79,7 @@ constexpr ShownColumn kPlanServe[] = {{"gpus", "GPUs", RowForm::count},
                                       {"pool_copies", "copies"},
                                       {"ttft_ms", "TTFT"},
                                       {"tpot_ms", "TPOT"},
-                                      {"output_tokens_per_second_per_gpu", "tokens/s/GPU", RowForm::count},
+                                      {"output_tokens_per_second_per_gpu", "tokens/s/GPU", RowForm::rate},
                                       {"usd_per_hour", "$/h", RowForm::dollars},
                                       {"usd_per_million_output_tokens", "$/M out", RowForm::dollars},
                                       {"seen", "seen"},
@@ -94,7 +94,7 @@ constexpr ShownColumn kPlanTrain[] = {{"gpus", "GPUs", RowForm::count},
                                       {"micro_batch", "micro-batch", RowForm::count},
                                       {"step_ms", "step"},
                                       {"interval_ms", "80 % interval"},
-                                      {"tokens_per_second_per_gpu", "tokens/s/GPU", RowForm::count},
+                                      {"tokens_per_second_per_gpu", "tokens/s/GPU", RowForm::rate},
                                       {"mfu", "MFU", RowForm::share},
                                       {"memory_bytes", "memory"},
                                       {"days", "days"}};
@@ -123,6 +123,7 @@ std::string plain_text(double value) {
 std::string number_in_words(std::string_view column, double value, RowForm form) {
   if (form == RowForm::share) return percent(value);
   if (form == RowForm::count) return grouped(std::llround(value));
+  if (form == RowForm::rate) return text_of_rate(value);
   if (form == RowForm::dollars) return text_of_usd(value);
   if (column.ends_with("_us")) return text_of(microseconds(value));
   if (column.ends_with("_ms")) return text_of(microseconds(value * 1e3));

@@ -10,7 +10,7 @@
 namespace tilecast {
 
 // What a column's numbers are, where its name does not end in a unit.
-enum class RowForm : unsigned char { by_unit, share, count, dollars };
+enum class RowForm : unsigned char { by_unit, share, count, rate, dollars };
 
 struct ShownColumn {
   std::string_view column;  // "interval_us" stands for its two ends
