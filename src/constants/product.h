@@ -302,6 +302,13 @@ inline constexpr Tunable kLaterResultSlots = Constant{"simt.result_slots",
                                                       "hopper blackwell"};
 inline constexpr Number kLoadingOverlap{
     "simt.loading_overlap", 4, "1", fitted, "p of the p-norm that joins them with the arithmetic", kLoading};
+inline constexpr Number kMostCovered{"gemm.simt_choice.most_covered",
+                                     3,
+                                     "1",
+                                     measured,
+                                     "results that the tiles of a layer's fp32 product cover at most, over those of "
+                                     "the kernel that covers fewest, before Hopper",
+                                     "NeuSight's rows: 3 of 19,378 layers on V100, A100 and T4 cover more"};
 inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",
                                          262144,
                                          "floats",
@@ -309,6 +316,14 @@ inline constexpr Number kWorkspaceFloats{"gemm.split_workspace",
                                          "larger partial sums of a split are joined in place",
                                          "11,349 split linear rows of NeuSight, five GPUs"};
 
+inline constexpr Number kMfmaChoiceJoin{"gemm.mfma_choice.join",
+                                        8,
+                                        "1",
+                                        fitted,
+                                        "p of the p-norm that joins arithmetic and L2 in the choice of a tile",
+                                        "AITER's products: errors as with the larger of both (5.2 %, 12.9 for 12.7), "
+                                        "but twice as many columns are not 2.7 times the time",
+                                        "cdna3 cdna4"};
 // rocBLAS: chosen so that tiles agree best with those seen on MI100.
 inline constexpr Number kRocblasFeed{"gemm.rocblas.feed",
                                      16,

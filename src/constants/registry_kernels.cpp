@@ -56,7 +56,9 @@ void add_product_1(List& list) {
   list.add(kGemvSteps);
   list.add(kGemvColumns);
   list.add(kNarrowSimtTile);
+  list.add(kMostCovered);
   list.add(kWorkspaceFloats);
+  list.add(kMfmaChoiceJoin);
   list.add(kRocblasFeed);
   list.add(kRocblasTaskClocks);
   list.add(wgmma_choice::kEfficiency);

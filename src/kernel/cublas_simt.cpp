@@ -142,6 +142,22 @@ GemmTile tile_of(const KernelNet& net) {
   return {net.tile_m, net.tile_n, net.threads, registers, resident, block_m, block_n};
 }
 
+// Results that a kernel's tiles of one product cover, those beyond its edges among them.
+double covered(const GemmProblem& p, const KernelNet& net) {
+  return static_cast<double>(ceil_div(p.m, net.tile_m) * net.tile_m) *
+         static_cast<double>(ceil_div(p.n, net.tile_n) * net.tile_n);
+}
+
+// Rows that were fitted to have no fewer than three rows or columns: of fewer, tiles that lie across the result were
+// guessed, sixteen times as much work. None of a layer is by far the emptiest on these GPUs.
+double most_covered(const GemmProblem& p, CublasGpu gpu, bool batched, const KernelNets& nets) {
+  const bool sparing = gpu == CublasGpu::volta || gpu == CublasGpu::turing || gpu == CublasGpu::ampere;
+  if (batched || !sparing) return INFINITY;
+  double least = INFINITY;
+  for (const KernelNet& net : nets) least = std::min(least, covered(p, net));
+  return least * kMostCovered;
+}
+
 }  // namespace
 
 GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
@@ -150,8 +166,10 @@ GemmChoice choose_simt(const GemmProblem& p, bool batched, const Gpu& gpu) {
   const KernelNets& nets = (batched ? fitted.batched : fitted.linear)[static_cast<std::size_t>(kernels)];
   const View view(p, gpu.sms);
   const double results = static_cast<double>(p.m) * static_cast<double>(p.n);
+  const double most = most_covered(p, kernels, batched, nets);
   Candidates candidates;
   for (const KernelNet& net : nets) {
+    if (covered(p, net) > most) continue;
     const auto tiles = static_cast<float>(p.batch) * static_cast<float>(ceil_div(p.m, net.tile_m)) *
                        static_cast<float>(ceil_div(p.n, net.tile_n));
     const float log_waves = std::log2(tiles) - view.log_sms;

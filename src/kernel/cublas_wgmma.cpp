@@ -202,12 +202,15 @@ CtaCluster cluster_for(const GemmProblem& p, int tile_m, int tile_n, int split, 
   static constexpr std::array<CtaCluster, 2> kPairs = {{{1, 2}, {2, 1}}};
   const Count tiles_m = ceil_div(p.m, tile_m), tiles_n = ceil_div(p.n, tile_n);
   CtaCluster best;
+  Count fewest = std::numeric_limits<Count>::max();
   double least = std::numeric_limits<double>::infinity();
+  // Tiles that only fill up clusters must not cost another round.
   const auto attempt = [&](CtaCluster c, Count room) {
     const Count units = round_up(tiles_m, c.m) * round_up(tiles_n, c.n) * p.batch * split;
     if (units > room) return;
+    const Count rounds = ceil_div(units, Count{gpu.sms});
     const double asked = (1.0 * tile_m / c.n + 1.0 * tile_n / c.m) * static_cast<double>(units);
-    if (asked < least) least = asked, best = c;
+    if (rounds < fewest || (rounds == fewest && asked < least)) fewest = rounds, least = asked, best = c;
   };
   for (const CtaCluster& c : kLarge) attempt(c, cluster_room(gpu));
   if (least == std::numeric_limits<double>::infinity())

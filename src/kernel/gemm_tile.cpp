@@ -135,10 +135,12 @@ class ListedCost {
       const Count units = tiles * split;
       const double waves = units <= sms_ ? 1 : static_cast<double>(ceil_div(units, sms_));
       const Count steps = split > 1 ? ceil_div(all_steps_, split) : all_steps_;
-      // Concurrent SMs share what L2 delivers.
-      const double step = std::max(alone, step_bytes * static_cast<double>(std::min(units, sms_)) / l2_);
+      // Concurrent SMs share what L2 delivers; a last wave of few asks for less of it.
+      const auto step = [&](Count busy) { return std::max(alone, step_bytes * static_cast<double>(busy) / l2_); };
+      const Count full = units / sms_, rest = units % sms_;
+      const double in_waves = (full > 0 ? static_cast<double>(full) * step(sms_) : 0) + (rest > 0 ? step(rest) : 0);
       double clocks =
-          waves * static_cast<double>(steps) * step + latency_.task_clocks * (1 + latency_.wave_share * (waves - 1));
+          static_cast<double>(steps) * in_waves + latency_.task_clocks * (1 + latency_.wave_share * (waves - 1));
       if (split > 1) clocks += latency_.split_clocks + split * reduce_clocks_;
       if (clocks < best.clocks) best = {clocks, split};
       if (units >= 4 * sms_) break;  // more splits only add waves

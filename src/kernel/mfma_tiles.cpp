@@ -62,6 +62,7 @@ struct Cost {
   const Format& format;
   const MathPath& math;
   const Gpu& gpu;
+  bool grouped = false;
   PipelineLatency latency = pipeline_latency(gpu);
 
   // Clocks of arithmetic, LDS and scales of one tile.
@@ -91,12 +92,18 @@ struct Cost {
     const double waiting = busiest * steps * latency.step_clocks / resident;
     const double rounds = std::max(1.0, std::ceil(busiest / tile.ctas_per_sm));
     const double prologue = latency.task_clocks * (1 + latency.wave_share * (rounds - 1));
-    const double loop = std::max({busiest * computing(tile, steps, work.direct), waiting, l2}) + prologue;
+    const double fed = fed_by_l2(busiest * computing(tile, steps, work.direct), l2);
+    const double loop = std::max(fed, waiting) + prologue;
     const double dram =
         work.dram.base() / (gpu.dram.bandwidth.base() * gpu.tuned(kHbmEfficiency)) * gpu.clock.max.base();
     return p_norm(loop, dram, gpu.tuned(kMfmaOverlap)) + (split > 1 ? latency.split_clocks : 0.0);
   }
 
+  // Of tiles that keep the pipes equally busy, one that asks L2 for much more is not as good. Experts' tiles agree
+  // better with those of AITER's tables where that does not count.
+  double fed_by_l2(double computing, double l2) const {
+    return grouped ? std::max(computing, l2) : p_norm(computing, l2, kMfmaChoiceJoin);
+  }
   double element() const { return bits_of(math.input) / 8.0; }
 };
 
@@ -167,7 +174,7 @@ GemmChoice choose_mfma(const GemmProblem& p, const Format& format, const MathPat
 
 GemmChoice choose_grouped_mfma(const GroupedProblem& problem, const Format& format, const MathPath& math,
                                const Gpu& gpu, const Context& context) {
-  const Cost cost{format, math, gpu};
+  const Cost cost{format, math, gpu, true};
   const double rows = real(std::accumulate(problem.rows.begin(), problem.rows.end(), Count{0}));
   const double n = real(problem.n), k = real(problem.k), experts = real(static_cast<Count>(problem.rows.size()));
   Work work;
