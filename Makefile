@@ -149,7 +149,7 @@ golden: build/release/build.ninja
 
 # The weights that ship, from ../shared/data and our own tables: about a quarter of an hour on two cores. Small operators are learned from engines' own
 # rows alone: those of Vidur and LLMServingSim are several kernels at times.
-SWEEPS = data/measurements/h200_sweep.csv.gz data/measurements/h200_attention_rows.csv.gz data/measurements/h200_small_rows.csv.gz data/measurements/h200_fp32_rows.csv.gz data/measurements/h200_draw_rows.csv.gz
+SWEEPS = data/measurements/h200_sweep.csv.gz data/measurements/h200_attention_rows.csv.gz data/measurements/h200_small_rows.csv.gz data/measurements/h200_fp32_rows.csv.gz data/measurements/h200_draw_rows.csv.gz data/measurements/h200_products_rows.csv.gz
 PRODUCTS = gemm,bmm,conv2d,attention_prefill,attention_decode,attention_backward,mla_prefill,mla_decode,moe,scan
 STREAMS = rmsnorm,layernorm,softmax,elementwise,gated_activation,reduction,copy,rope,embedding,quantize,kv_write,cross_entropy,optimizer,sampling
 weights: build/tilecast-lab

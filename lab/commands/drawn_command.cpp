@@ -13,9 +13,12 @@ Result<std::string> run_drawn(const DrawnCommand& command) {
     if (!loaded) return std::move(loaded).error();
     given = *std::move(loaded);
   }
-  const auto groups = judge_drawn(command.measurements, command.weights.empty() ? shipped_weights() : given, kThreads);
+  const Weights& weights = command.weights.empty() ? shipped_weights() : given;
+  const auto groups = judge_drawn(command.measurements, weights, kThreads);
   if (!groups) return groups.error();
-  return page_or_text(drawn_report(*groups), "drawn", command.out);
+  const auto products = judge_drawn(command.products, weights, kThreads);
+  if (!products) return products.error();
+  return page_or_text(drawn_report(*groups) + drawn_products_report(*products), "drawn", command.out);
 }
 
 }  // namespace tilecast

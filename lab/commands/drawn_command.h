@@ -9,6 +9,7 @@ namespace tilecast {
 
 struct DrawnCommand {
   std::string measurements = "data/measurements/h200_draw_judge.csv.gz";
+  std::string products = "data/measurements/h200_products_judge.csv.gz";
   std::string weights;  // the shipped ones unless given
   std::string out;      // a page to write instead of printing text
 };

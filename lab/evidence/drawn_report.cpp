@@ -30,6 +30,20 @@ VisibleFigures drawn_figures(const std::vector<Group>& groups) {
   return figures;
 }
 
+namespace {
+
+std::string table_of(const std::vector<Group>& groups) {
+  Table table({"family", "dtype", "kernel"}, {"rows", "mean", "median", "p90", "bias", "in interval"});
+  const auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
+  for (const Group& group : groups)
+    table.add({group.keys[0], group.keys[1], group.keys[2], fmt::format("{}", group.rows), percent(group.mean),
+               percent(group.median), percent(group.p90), fmt::format("{:+.1f} %", 100 * group.bias),
+               fmt::format("{:.0f} %", 100 * group.coverage)});
+  return table.markdown();
+}
+
+}  // namespace
+
 std::string drawn_report(const std::vector<Group>& groups) {
   std::string text =
       "## Single kernels of PyTorch\n\n"
@@ -39,13 +53,17 @@ std::string drawn_report(const std::vector<Group>& groups) {
       "of "
       "one token, whose kernel is not known, was taken out of all of them after a\nfirst look. *In interval*: share of "
       "rows inside their 80 % interval.\n\n";
-  Table table({"family", "dtype", "kernel"}, {"rows", "mean", "median", "p90", "bias", "in interval"});
-  const auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
-  for (const Group& group : groups)
-    table.add({group.keys[0], group.keys[1], group.keys[2], fmt::format("{}", group.rows), percent(group.mean),
-               percent(group.median), percent(group.p90), fmt::format("{:+.1f} %", 100 * group.bias),
-               fmt::format("{:.0f} %", 100 * group.coverage)});
-  return text + table.markdown();
+  return text + table_of(groups);
+}
+
+std::string drawn_products_report(const std::vector<Group>& groups) {
+  std::string text =
+      "## Products and look-ups\n\n"
+      "A later draw of the kernels that were forecast worst in the first (tools/collect/windows/draw_products.py): "
+      "batched products whose second\noperand lies either way, tf32, rows that do not begin at 16 bytes, the products "
+      "of gradients, look-ups of embeddings over vocabularies,\nwidths and tokens. Measured in the same minutes as "
+      "draws of other seeds, which were trained on; no training read this one.\n\n";
+  return text + table_of(groups);
 }
 
 }  // namespace tilecast

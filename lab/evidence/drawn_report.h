@@ -1,5 +1,6 @@
-// Single kernels of PyTorch on an H200 at shapes drawn at random (data/measurements/h200_draw_judge.csv.gz), which no
-// training read, beside their forecasts by the shipped weights.
+// Single kernels of PyTorch on an H200 at shapes drawn at random, which no training read, beside their forecasts by the
+// shipped weights: kernels of all kinds (data/measurements/h200_draw_judge.csv.gz), and products and look-ups where
+// forecasts of the first erred most (h200_products_judge.csv.gz).
 #pragma once
 
 #include <string>
@@ -18,5 +19,6 @@ Result<std::vector<Group>> judge_drawn(const std::string& path, const Weights& s
 VisibleFigures drawn_figures(const std::vector<Group>& groups);
 
 std::string drawn_report(const std::vector<Group>& groups);
+std::string drawn_products_report(const std::vector<Group>& groups);
 
 }  // namespace tilecast

@@ -28,6 +28,17 @@ TEST(Drawn, KernelsThatNoTrainingReadAreNear) {
   EXPECT_EQ(drawn_figures(*groups).size(), groups->size());
 }
 
+// The draw of what the first was forecast worst at.
+TEST(Drawn, ProductsAndLookUps) {
+  const auto groups = judge_drawn(kDraws + "h200_products_judge.csv.gz", shipped_weights(), 2);
+  ASSERT_TRUE(groups) << groups.error().line();
+  for (const Group& group : *groups) {
+    EXPECT_EQ(group.below_bound, 0) << group.keys[0];
+    EXPECT_LE(group.median, 0.1) << group.keys[0] << " " << group.keys[1];
+  }
+  EXPECT_THAT(drawn_products_report(*groups), testing::HasSubstr("| embedding | bf16 | torch |"));
+}
+
 TEST(Drawn, ATableOfTheTrainingIsNoJudge) {
   const auto groups = judge_drawn(kDraws + "h200_draw_rows.csv.gz", shipped_weights(), 2);
   ASSERT_FALSE(groups);

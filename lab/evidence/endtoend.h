@@ -131,6 +131,8 @@ Result<EndToEndCases> mlperf_cases(const std::string& path);
 
 // NeuSight's models on one GPU each (neusight/e2e_labels.csv): totals, and the two passes of training steps.
 Result<EndToEndCases> neusight_cases(const std::string& folder);
+// The release of PyTorch they were measured under, as its tables of kernels.
+PyTorchVersion neusight_torch(const Gpu& gpu);
 // Tilecast trained on the rows NeuSight's experiment allows: kernels_train of NVIDIA GPUs; or those of AMD's, where the
 // train tables hold no products and the test tables stand in. `folder` holds neusight/.
 Result<Weights> train_for_neusight(const std::string& folder, Vendor vendor, int threads, const Progress& progress);

@@ -118,6 +118,7 @@ Result<EndToEndCase> case_of(const TableRow& row, const std::string& folder) {
                row.count("batch"),
                row.count("seqlen")};
   one.runs.push_back(*std::move(run));
+  one.runs.back().engine.torch = neusight_torch(*gpu);
   one.spread = *std::move(spread);
   // Megatron-LM's own layers, not Hugging Face's: bias and GELU are one kernel (its bias_gelu_fusion, on by default).
   one.runs.back().engine.fused_norms = one.spread.has_value();
@@ -144,6 +145,11 @@ constexpr SourceMapping kNeusightModelsSource{
     .protocol = {
         "fp32 under PyTorch 2.1, Hugging Face's modules with eager attention; training without loss and optimizer",
         Runtime::eager}};
+
+PyTorchVersion neusight_torch(const Gpu& gpu) {
+  constexpr PyTorchVersion kCuda{2, 1, 0}, kRocm{2, 4, 1};
+  return gpu.vendor == Vendor::amd ? kRocm : kCuda;
+}
 
 Result<EndToEndCases> neusight_cases(const std::string& folder) {
   return read_cases<EndToEndCase>(kNeusightModelsSource, folder + "/e2e_labels.csv",

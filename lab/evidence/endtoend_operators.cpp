@@ -167,6 +167,7 @@ Program program_of(const Node& node, bool train) {
 Result<std::optional<double>> seconds_of(const Program& program, Pass pass, const Gpu& gpu, const EagerTiming& eager,
                                          const ModelSource& weights) {
   Program alone = program;
+  alone.torch = neusight_torch(gpu);
   std::erase_if(alone.calls, [&](const KernelCall& call) { return program.sections[call.section].pass != pass; });
   if (alone.calls.empty()) return std::optional<double>();
   for (KernelCall& call : alone.calls) call.context.runtime = Runtime::eager, call.context.warmth = Warmth::warm;

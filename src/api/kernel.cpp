@@ -143,11 +143,11 @@ Result<Context> chosen_context(const KernelQuery& query, const Kernel& kernel, c
     return field_error("engine", "TensorRT-LLM runs on NVIDIA's cards, and " + gpu.name + " is not one",
                        "vllm or sglang");
   const bool pytorch = context.engine == Launcher::pytorch;
-  if (!query.torch.empty() && (!pytorch || !is_attention(kernel.shape)))
-    return field_error("torch", "is for attention with engine pytorch", "leave it out");
-  if (context.engine.empty() || !context.kernel_source.empty() || !is_attention(kernel.shape)) return context;
+  if (!query.torch.empty() && !pytorch) return field_error("torch", "is for engine pytorch", "leave it out");
   const auto torch = query.torch.empty() ? PyTorchVersion{} : torch_from(query.torch);
   if (!torch) return torch.error();
+  context.torch = torch_release(torch->major, torch->minor);
+  if (context.engine.empty() || !context.kernel_source.empty() || !is_attention(kernel.shape)) return context;
   if (const AttentionForm form = form_of(algorithm_of(kernel.shape)); form != AttentionForm::fused) {
     if (!query.torch.empty()) return field_error("torch", "has no effect beside algorithm", "leave one of them out");
     if (pytorch) context.kernel_source = source_of(form);
@@ -445,7 +445,8 @@ std::vector<BoundArgument> arguments_of(KernelQuery& q) {
   list.add(q.kernel_source,
            {.name = "kernel-source", .help = "with engine: which of its kernels", .example = "vllm_flash_attn_fa3"});
   list.add(q.torch, {.name = "torch",
-                     .help = "with engine pytorch: its release (default 2.11), which chooses whose attention runs",
+                     .help = "with engine pytorch: its release (default 2.11), which chooses whose attention runs and "
+                             "how its own kernels are launched",
                      .example = "2.6"});
   return list.take();
 }

@@ -219,12 +219,13 @@ void declare_engine(Declare& list, StepQuery& q) {
             .example = "2024",
             .choices = {"current", "2024"},
             .scopes = {{"engine", {"vllm", "trtllm", "pytorch", "compile", "cudagraph", "pytorch-graph"}}}});
-  list.add(q.torch,
-           {.name = "torch",
-            .help = "pytorch: its release (default 2.11), which decides what kernel fused attention is: cuDNN first in "
-                    "2.5.0, 2.9 and from 2.11 on, FlashAttention 2 in the others",
-            .example = "2.6",
-            .scopes = {{"engine", {"pytorch", "compile", "cudagraph", "pytorch-graph"}}, {"era", {"current"}}}});
+  list.add(
+      q.torch,
+      {.name = "torch",
+       .help = "pytorch: its release (default 2.11), which decides how its own kernels are launched and what kernel "
+               "fused attention is: cuDNN first in 2.5.0, 2.9 and from 2.11 on, FlashAttention 2 in the others",
+       .example = "2.6",
+       .scopes = {{"engine", {"pytorch", "compile", "cudagraph", "pytorch-graph"}}, {"era", {"current"}}}});
   list.add(
       q.attention,
       {.name = "attention",

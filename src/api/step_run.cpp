@@ -194,8 +194,6 @@ Result<EngineOptions> engine_of(const StepQuery& q, const Model& model) {
   if (!q.torch.empty()) {
     const auto torch = torch_from(q.torch);
     if (!torch) return torch.error();
-    if (engine.eager_attention || engine.math_attention || engine.attention != AttentionForm::fused)
-      return field_error("torch", "has no effect: attention is not what PyTorch chooses", "leave it out");
     engine.torch = *torch;
   }
   engine.dropout = q.dropout, engine.era = q.framework && q.era == EngineEra::current ? recipe.era : q.era;

@@ -81,6 +81,14 @@ inline constexpr Tunable kL2LatencyClocks = Constant{
     "physics.l2_latency_clocks", 340, "ns GHz", measured, "part of it that runs at the SM clock", sources::kNorms};
 inline constexpr Tunable kDramLatency = Constant{
     "physics.dram_latency", 350, "ns", measured, "what a dependent load from DRAM takes more", sources::kNorms};
+inline constexpr Tunable kDispatchClocks =
+    Constant{"physics.dispatch_clocks",
+             1.15,
+             "clocks",
+             measured,
+             "between one CTA that is handed out and the next, over the whole chip",
+             "look-ups of 9,000 to 33,000 rows of 128 to 256 bytes on an H200: 0.59 to 0.63 ns a CTA of one warp "
+             "(data/measurements/h200_products_rows.csv.gz)"};
 inline constexpr Number kEagerFloor{
     "physics.eager_floor", 6, "us", measured, "an empty kernel launched by itself", "eager rows of the measured cards"};
 inline constexpr Tunable kFollowerFloor =

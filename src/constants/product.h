@@ -190,24 +190,54 @@ inline constexpr Number kUnpackSlots{"gemm.unpack_slots",
                                      published,
                                      "shift, mask and scale of a weight-only format",
                                      "Marlin; TensorRT-LLM fpA_intB"};
-inline constexpr Tunable kMisalignedShare =
-    Constant{"gemm.misaligned_share",
-             0.125,
-             "1",
-             measured,
-             "of the usual rate where rows do not start at multiples of 4 bytes",
-             "products of 4095 to 4097 columns on H200 (data/measurements/h200_small.csv.gz), GPT-2's vocabulary "
-             "(h200_models_kernels.csv.gz)",
-             "wgmma tcgen05"};
-inline constexpr Tunable kHalfAlignedShare =
-    Constant{"gemm.half_aligned_share",
-             0.28,
-             "1",
-             measured,
-             "the same where they start at multiples of 4 bytes, not of 16",
-             "products of 4098 and 4100 columns (data/measurements/h200_small.csv.gz) and of random shapes "
-             "(h200_draw_rows.csv.gz) on H200",
-             "wgmma tcgen05"};
+// Kernels of earlier generations on Hopper (kernel/cublas_older.h).
+namespace sources {
+inline constexpr std::string_view kOlderRows =
+    "2,400 products whose kernels are known on an H200, tiles and splits as launched: within 9 to 17 % "
+    "(data/measurements/h200_products_rows.csv.gz)";
+}  // namespace sources
+struct OlderKernel {
+  Number rate, elements, step_clocks, step_clocks_deep, result_clocks;
+};
+struct OlderFigures {
+  double rate, elements, step_clocks, step_clocks_deep, result_clocks;
+};
+constexpr OlderKernel older_kernel(std::string_view kernels, const OlderFigures& f) {
+  return {Number{"older.rate", f.rate, "multiply-adds/clock/SM", fitted, "that a long product sustains",
+                 sources::kOlderRows, "", kernels},
+          Number{"older.elements", f.elements, "elements/clock/SM", fitted,
+                 "of either operand that reach shared memory", sources::kOlderRows, "", kernels},
+          Number{"older.step_clocks", f.step_clocks, "clocks", fitted, "a step of the main loop takes at least",
+                 sources::kOlderRows, "", kernels},
+          Number{"older.step_clocks_deep", f.step_clocks_deep, "clocks", fitted, "more of a step of 64 elements",
+                 sources::kOlderRows, "", kernels},
+          Number{"older.result_clocks", f.result_clocks, "clocks", fitted, "that writing a result takes",
+                 sources::kOlderRows, "", kernels}};
+}
+inline constexpr OlderKernel kTuringTensor = older_kernel("cutlass_75_tensorop, align1", {287, 4.7, 500, 300, 0.154});
+inline constexpr OlderKernel kTuringWmma = older_kernel("cutlass_75_wmma, align1", {96, 6.9, 269, 497, 0});
+inline constexpr OlderKernel kAmpereTensor = older_kernel("cutlass_80_tensorop, align2", {641, 7.3, 602, 272, 0.156});
+inline constexpr OlderKernel kAmpereWmma = older_kernel("cutlass_80_wmma, align2", {182, 9.4, 81, 58, 0});
+inline constexpr OlderKernel kAmpereTf32 = older_kernel("cutlass_80_tensorop, tf32, align4", {352, 10, 168, 145, 0.06});
+inline constexpr OlderKernel kAmpereTf32Unaligned =
+    older_kernel("cutlass_80_tensorop, tf32, align1", {280, 4.2, 201, 145, 0.189});
+inline constexpr OlderKernel kHopperTf32 = older_kernel("sm90_xmma, tf32", {906, 49, 202, 72, 0.055});
+inline constexpr Number kHopperTf32Linear{"older.hopper_tf32_linear",
+                                          3.1e8,
+                                          "multiply-adds",
+                                          fitted,
+                                          "from which products of tf32 run Hopper's kernels: right for 94 % of 611",
+                                          sources::kOlderRows};
+inline constexpr Number kHopperTf32Batched{
+    "older.hopper_tf32_batched", 7e8, "multiply-adds", fitted, "the same of batched ones: right for 88 % of 362",
+    sources::kOlderRows};
+inline constexpr Number kTurnedTf32Share{
+    "older.turned_tf32",
+    0.65,
+    "1",
+    measured,
+    "of the usual rate where both operands of tf32 lie across k",
+    "gradients of weights on an H200 (data/measurements/h200_products_rows.csv.gz)"};
 inline constexpr Number kGemvSteps{"gemv.steps",
                                    3,
                                    "1",

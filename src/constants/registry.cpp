@@ -83,6 +83,7 @@ void add_estimate_1(List& list) {
   list.add(kL2LatencyFixed);
   list.add(kL2LatencyClocks);
   list.add(kDramLatency);
+  list.add(kDispatchClocks);
   list.add(kEagerFloor);
   list.add(kFollowerFloor);
   list.add(kProductOverlap);

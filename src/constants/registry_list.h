@@ -24,6 +24,7 @@ class List {
     tunable.push_back(&constant);
   }
   void add_all(const PipelineConstants& c) { each(c.step_clocks, c.task_clocks, c.wave_share, c.efficiency, c.rate); }
+  void add_all(const OlderKernel& c) { each(c.rate, c.elements, c.step_clocks, c.step_clocks_deep, c.result_clocks); }
   void add_all(const DecoderConstants& c) { each(c.task, c.task_dim, c.step, c.kib, c.fp8_kib, c.row, c.join); }
   void add_all(const MlaConstants& c) { each(c.task, c.row, c.block); }
   void add_all(const PrefillConstants& c) { each(c.task, c.products); }

@@ -99,6 +99,27 @@ inline constexpr Number kIndexSlots{
 inline constexpr Number kIndexSteps{"walk.index_steps", 5, "1", fitted, "waits in line of such a kernel",
                                     sources::kWalks};
 
+// Look-ups in a table (kernel/embedding.cpp).
+namespace sources {
+inline constexpr std::string_view kLookUps =
+    "look-ups on an H200, PyTorch 2.11 (data/measurements/h200_products_rows.csv.gz)";
+}  // namespace sources
+inline constexpr Number kFewIndicesSteps{
+    "embedding.few_steps",
+    1.38,
+    "1",
+    measured,
+    "waits in line for one of up to 16 indices: its row, and a share of the line of indices",
+    sources::kLookUps};
+inline constexpr Number kGatherElementSlots{
+    "embedding.element_slots", 67, "slots", fitted, "of an element gathered by itself: its place in both tensors",
+    sources::kLookUps};
+inline constexpr Number kRowsInTurnSteps{
+    "embedding.gradient_steps", 3, "1", measured, "waits in line of 32 rows of a gradient: index, row, sum",
+    sources::kLookUps};
+inline constexpr Number kSortPassSteps{
+    "embedding.sort_steps", 16, "1", measured, "waits in line of a pass of a radix sort", sources::kLookUps};
+
 // What stays on an SM.
 inline constexpr Number kL1Kept{
     "rowwise.l1_kept", 0.8, "1", measured, "of L1: rows up to this share are found again whole", sources::kSoftmaxRows};

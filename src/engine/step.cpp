@@ -173,6 +173,7 @@ RunAs run_as(const KernelCall& call, const Gpu& gpu, bool rocm_2024, PyTorchVers
   const bool elsewhere = call.kernel.shape.is<Gemm>() && path.engine != call.context.engine;
   if (call.kernel.format.quantise == Quantise::none && !elsewhere) as.kernel.format.quantise = Quantise::none;
   as.context.engine = path.engine;
+  as.context.torch = torch_release(torch.major, torch.minor);
   KernelSource& source = as.context.kernel_source;
   if (source.empty()) source = path.kernel_source;
   if (!resolve_algorithm(algorithm_named(source), gpu)) source = {};

@@ -93,7 +93,10 @@ Seconds l2_time(const Launch& launch, const Load& load, Bytes missed, const Gpu&
   }
   const Seconds port = (load.busiest.l2_load + load.busiest.l2_store) / (physics.feed * gpu.clock.max);
   const Seconds chip = (all.l2_load + all.l2_store) / (gpu.l2_peak(gpu.clock.max) * physics.l2_efficiency);
-  return std::max(port, chip);
+  // CTAs are handed out one after another: those with few bytes are through before enough of them ask for theirs.
+  const double clocks =
+      gpu.vendor == Vendor::nvidia ? static_cast<double>(launch.ctas) * gpu.tuned(kDispatchClocks) : 0;
+  return std::max({port, chip, seconds(clocks / gpu.clock.max.base())});
 }
 
 }  // namespace

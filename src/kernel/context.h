@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernel/source.h"
+#include "kernel/torch_release.h"
 #include "tilecast/forecast.h"
 #include "tilecast/units.h"
 
@@ -20,6 +21,7 @@ struct Context {
   KernelSource kernel_source;
   RunLength run = RunLength::burst;
   OperandData data = OperandData::normal;
+  TorchRelease torch = TorchRelease::current;  // of PyTorch's own kernels
 };
 
 }  // namespace tilecast

@@ -65,7 +65,7 @@ Result<Plan> plan(const Copy& shape, const Format& format, const Gpu& gpu, const
   kernel.elements = shape.count();
   kernel.element = element;
   kernel.walk = torch_walk(context);
-  Plan plan{pointwise_launches(kernel, gpu)};
+  Plan plan{pointwise_launches(kernel, gpu, context.torch)};
   // The driver's own copy kernel (cudaMemcpyAsync), of no published grid; the pointwise one stands in for it. So does
   // the four-element walk for that of torch.cat.
   for (Launch& launch : plan.launches) launch.plan_known = false;

@@ -58,7 +58,7 @@ Plan forward(const CrossEntropy& s, double element, const Gpu& gpu) {
                                        reads("targets", kTargetBytes * rows), writes("loss", element)})}};
 }
 
-Plan backward(const CrossEntropy& s, double element, const Gpu& gpu) {
+Plan backward(const CrossEntropy& s, double element, const Gpu& gpu, TorchRelease release) {
   const double rows = static_cast<double>(s.rows), elements = rows * static_cast<double>(s.cols);
   const double n = elements * element;
   const Stream scatter = target_stream(s, "nll_loss_backward", 1);
@@ -72,7 +72,7 @@ Plan backward(const CrossEntropy& s, double element, const Gpu& gpu) {
       softmax, {rereads("gradient_loss", n), reads("log_probabilities", n), writes("gradient_logits", n)});
   last.tasks[0].each.l2_load = bytes(3 * n / static_cast<double>(softmax.ctas));
   return Plan{
-      {streaming_launch(pointwise_stream("zero_gradient", elements, bytes(element), gpu),
+      {streaming_launch(pointwise_stream("zero_gradient", elements, bytes(element), gpu, 0, 0, release),
                         {scratch("gradient_loss", n)}),
        streaming_launch(scatter, {reads("targets", kTargetBytes * rows), scratch("gradient_loss", rows * element)}),
        last}};
@@ -85,9 +85,9 @@ Status CrossEntropy::check() const {
   return require_reasonable(static_cast<double>(rows) * static_cast<double>(cols));
 }
 
-Result<Plan> plan(const CrossEntropy& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const CrossEntropy& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const double element = in_bytes(size_of(format.output));
-  return shape.backward ? backward(shape, element, gpu) : forward(shape, element, gpu);
+  return shape.backward ? backward(shape, element, gpu, context.torch) : forward(shape, element, gpu);
 }
 
 }  // namespace tilecast

@@ -119,7 +119,7 @@ Result<Plan> plan(const Elementwise& shape, const Format& format, const Gpu& gpu
   kernel.walk = torch_walk(context);
   kernel.operands = offsets_of(shape);
   kernel.row = shape.elements > 0 ? 0 : shape.cols;
-  Plan plan{pointwise_launches(kernel, gpu)};
+  Plan plan{pointwise_launches(kernel, gpu, context.torch)};
   // PyTorch has no kernel that writes several gradients: this is the fused one a compiler makes.
   if (shape.backward && shape.inputs > 1)
     for (Launch& launch : plan.launches) launch.plan_known = false;

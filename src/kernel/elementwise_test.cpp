@@ -19,7 +19,8 @@ Elementwise pointwise(Count elements, Count inputs, PointwiseOp op, bool backwar
 }
 
 TEST(Elementwise, AddOfTwoTensorsByHand) {
-  const Launch launch = only_launch(pointwise(1025, 2, PointwiseOp::add), "fp32", "A100-PCIe-40GB");
+  const Launch launch =
+      only_launch(pointwise(1025, 2, PointwiseOp::add), "fp32", "A100-PCIe-40GB", measured_torch("A100-PCIe-40GB"));
   EXPECT_EQ(launch.ctas, 3);  // 512 a CTA: 512, 512 and 1
   EXPECT_EQ(launch.cta.threads, 128);
   ASSERT_EQ(launch.tasks.size(), 2u);
@@ -36,8 +37,11 @@ TEST(Elementwise, AddOfTwoTensorsByHand) {
 
 TEST(Elementwise, WorkOfACtaByReleaseAndVendor) {
   EXPECT_EQ(only_launch(pointwise(1000000, 2, PointwiseOp::add), "bf16", "H100-SXM").ctas, 977);  // 1024 a CTA
-  EXPECT_EQ(only_launch(pointwise(1000000, 2, PointwiseOp::add), "bf16", "A100-SXM-80GB").ctas, 1954);
-  const Launch amd = only_launch(pointwise(127 * 168, 1, PointwiseOp::relu), "fp32", "MI100");
+  EXPECT_EQ(
+      only_launch(pointwise(1000000, 2, PointwiseOp::add), "bf16", "A100-SXM-80GB", measured_torch("A100-SXM-80GB"))
+          .ctas,
+      1954);
+  const Launch amd = only_launch(pointwise(127 * 168, 1, PointwiseOp::relu), "fp32", "MI100", measured_torch("MI100"));
   EXPECT_EQ(amd.ctas, 21);  // 1024 a CTA of 256 threads
   EXPECT_EQ(amd.cta.threads, 256);
 }
@@ -46,7 +50,7 @@ TEST(Elementwise, RowsTimesColsIsElements) {
   Elementwise shape;
   shape.rows = 127;
   shape.cols = 168;
-  EXPECT_EQ(only_launch(shape, "fp32", "V100-PCIe").ctas, 42);
+  EXPECT_EQ(only_launch(shape, "fp32", "V100-PCIe", measured_torch("V100-PCIe")).ctas, 42);
   EXPECT_FALSE(shape_from("elementwise", {{"elements", "8"}, {"rows", "2"}, {"cols", "4"}}));
   EXPECT_FALSE(shape_from("elementwise", {{"rows", "2"}}));
   EXPECT_FALSE(shape_from("elementwise", {}));
@@ -72,10 +76,16 @@ TEST(Elementwise, AnOperandAcrossIsReadBySectors) {
 
 TEST(Elementwise, LargeTensorsAreCutAtTwoGibibytes) {
   // 2^29 fp32 elements end at byte 2^31 - 1: one launch; one more and PyTorch halves the tensor.
-  EXPECT_EQ(planned(pointwise(Count{1} << 29, 1, PointwiseOp::relu), "fp32", "A100-PCIe-80GB").launches.size(), 1u);
-  EXPECT_EQ(planned(pointwise((Count{1} << 29) + 1, 1, PointwiseOp::relu), "fp32", "A100-PCIe-80GB").launches.size(),
+  EXPECT_EQ(planned(pointwise(Count{1} << 29, 1, PointwiseOp::relu), "fp32", "A100-PCIe-80GB",
+                    measured_torch("A100-PCIe-80GB"))
+                .launches.size(),
+            1u);
+  EXPECT_EQ(planned(pointwise((Count{1} << 29) + 1, 1, PointwiseOp::relu), "fp32", "A100-PCIe-80GB",
+                    measured_torch("A100-PCIe-80GB"))
+                .launches.size(),
             2u);
-  const Plan plan = planned(pointwise(Count{655360} * 1024, 1, PointwiseOp::relu), "fp32", "A100-PCIe-80GB");
+  const Plan plan = planned(pointwise(Count{655360} * 1024, 1, PointwiseOp::relu), "fp32", "A100-PCIe-80GB",
+                            measured_torch("A100-PCIe-80GB"));
   ASSERT_EQ(plan.launches.size(), 2u);
   EXPECT_EQ(plan.launches[0].ctas, 655360);
   EXPECT_EQ(plan.launches[0].total().l2_load + plan.launches[1].total().l2_load, bytes(4.0 * 655360 * 1024));
@@ -92,15 +102,18 @@ TEST(Elementwise, PiecesSumToTheWholeAndStayFew) {
 }
 
 TEST(Elementwise, GradientsReadWhatTheyNeed) {
-  const Launch relu = only_launch(pointwise(1024, 1, PointwiseOp::relu, true), "fp32", "V100-PCIe");
+  const Launch relu =
+      only_launch(pointwise(1024, 1, PointwiseOp::relu, true), "fp32", "V100-PCIe", measured_torch("V100-PCIe"));
   EXPECT_EQ(relu.total().l2_load, bytes(2 * 4096));
   EXPECT_EQ(relu.total().l2_store, bytes(4096));
   EXPECT_TRUE(relu.plan_known);
-  const Launch mul = only_launch(pointwise(1024, 2, PointwiseOp::mul, true), "fp32", "V100-PCIe");
+  const Launch mul =
+      only_launch(pointwise(1024, 2, PointwiseOp::mul, true), "fp32", "V100-PCIe", measured_torch("V100-PCIe"));
   EXPECT_EQ(mul.total().l2_load, bytes(3 * 4096));  // the gradient and both factors
   EXPECT_EQ(mul.total().l2_store, bytes(2 * 4096));
   EXPECT_FALSE(mul.plan_known);
-  const Launch scaled = only_launch(pointwise(1024, 1, PointwiseOp::mul, true), "fp32", "V100-PCIe");
+  const Launch scaled =
+      only_launch(pointwise(1024, 1, PointwiseOp::mul, true), "fp32", "V100-PCIe", measured_torch("V100-PCIe"));
   EXPECT_EQ(scaled.total().l2_load, bytes(4096));
 }
 

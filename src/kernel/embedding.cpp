@@ -1,7 +1,9 @@
 #include "kernel/embedding.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "constants/streaming.h"
 #include "kernel/checks.h"
@@ -16,27 +18,49 @@ namespace {
 
 constexpr double kIndexBytes = 8;  // int64 token ids
 
-// PyTorch aten/src/ATen/native/cuda/Indexing.cu, index_select: CTAs of 128 threads, at most eight per SM; for up to 16
-// indices one CTA covers columns of all of them, beyond that the whole output is divided.
+// PyTorch aten/src/ATen/native/cuda/Indexing.cu, index_select. Up to 16 indices go to indexSelectSmallIndex, whose CTAs
+// of 128 threads, at most eight per SM, share out the columns and walk the indices one after another; the kernels that
+// more of them take depend on the release. Grids and names: data/measurements/h200_products_kernels.csv.gz.
 constexpr int kThreads = 128;
 constexpr Count kCtasPerSm = 8;
 constexpr Count kFewIndices = 16;
 
-// Since PyTorch 2.7 rows of whole 16-byte words go through vectorized_gather_kernel (Indexing.cu): one CTA per token
-// and 256 words, as wide as the row up to that. Grids of data/measurements/h200_kernels.csv.gz agree.
+// Since PyTorch 2.7 rows of whole 16-byte words go through vectorized_gather_kernel: one CTA per token and 256 words,
+// as wide as the row up to that; a thread moves one word. Other rows are gathered element by element
+// (_scatter_gather_elementwise_kernel): eight of a thread, one after another.
 constexpr Count kGatherWord = 16;
 constexpr int kGatherThreads = 256;
+constexpr Count kGatheredByThread = 8;
 
-struct Grid {
+// How a look-up is spread over CTAs.
+struct Gather {
   Count ctas;
   int threads;
+  double steps;      // dependent waits of one CTA
+  double slots = 0;  // of an element, for its address
 };
-Grid gather_grid(const Embedding& s, double element, const Gpu& gpu) {
+Gather gather_of(const Embedding& s, double element, const Gpu& gpu, TorchRelease release) {
   const auto row = static_cast<Count>(static_cast<double>(s.cols) * element);
-  if (torch_release(gpu) == TorchRelease::current && row % kGatherWord == 0)
-    return {s.tokens * ceil_div(row / kGatherWord, kGatherThreads), threads_for(row / kGatherWord, kGatherThreads)};
-  const Count work = s.tokens <= kFewIndices ? s.cols : s.tokens * s.cols;
-  return {std::min(ceil_div(work, kThreads), kCtasPerSm * gpu.sms), kThreads};
+  const Count elements = s.tokens * s.cols;
+  const auto in_turn = [&](Count work) {
+    const Count ctas = std::min(ceil_div(work, kThreads), kCtasPerSm * gpu.sms);
+    return std::pair{ctas, static_cast<double>(ceil_div(work, ctas * kThreads))};
+  };
+  if (s.tokens <= kFewIndices) {
+    const auto [ctas, rounds] = in_turn(s.cols);
+    return {ctas, kThreads, rounds * static_cast<double>(s.tokens) * kFewIndicesSteps};
+  }
+  if (release != TorchRelease::current) {
+    const auto [ctas, rounds] = in_turn(elements);
+    return {ctas, kThreads, rounds};
+  }
+  if (row % kGatherWord == 0) {
+    const Count words = row / kGatherWord;
+    return {s.tokens * ceil_div(words, kGatherThreads), threads_for(words, kGatherThreads), 1};
+  }
+  const Count ctas = ceil_div(elements, kThreads * kGatheredByThread);
+  return {ctas, kThreads, static_cast<double>(std::min(kGatheredByThread, ceil_div(elements, kThreads))),
+          kGatherElementSlots};
 }
 
 // PyTorch Embedding.cu, embedding_dense_backward_cuda: for up to 3072 tokens one kernel with 32 columns per CTA adds
@@ -46,22 +70,26 @@ constexpr Count kColumnsPerCta = 32;
 constexpr int kBackwardThreads = 1024;
 constexpr Count kRowsPerSegment = 10;  // NROWS_PER_THREAD: sorted rows one thread adds up
 
-// Radix sort of 64-bit keys with 64-bit positions, eight bits per pass.
-constexpr double kSortPasses = 8;
+constexpr double kRowsAtOnce = 32;
 
-Plan forward(const Embedding& s, double element, const Gpu& gpu) {
+// Radix sort of 64-bit keys with 64-bit positions, eight bits per pass.
+constexpr int kSortPasses = 8;
+constexpr int kSortThreads = 384;
+constexpr Count kSortedByCta = 384 * 12;
+
+Plan forward(const Embedding& s, double element, const Gpu& gpu, TorchRelease release) {
   const double tokens = static_cast<double>(s.tokens), cols = static_cast<double>(s.cols);
   Operand table = weights("table", distinct_rows(s) * cols * element);
   if (s.distinct == 0) table.certain = bytes(cols * element);  // nothing says that tokens differ
-  const Grid grid = gather_grid(s, element, gpu);
+  const Gather gather = gather_of(s, element, gpu, release);
   Stream stream;
   stream.name = "embedding";
   stream.character = Character::gather;
-  stream.ctas = grid.ctas;
-  stream.cta = {grid.threads, 32, bytes(0)};
+  stream.ctas = gather.ctas;
+  stream.cta = {gather.threads, 32, bytes(0)};
   stream.elements = tokens * cols;
-  const bool words = grid.ctas >= s.tokens && torch_release(gpu) == TorchRelease::current;  // a thread moves one word
-  stream.steps = words ? 1 : std::ceil(stream.elements / static_cast<double>(stream.ctas * grid.threads));
+  stream.slots = gather.slots;
+  stream.steps = gather.steps;
   Launch launch = streaming_launch(
       stream, {table, reads("indices", kIndexBytes * tokens), writes("output", tokens * cols * element)});
   // A repeated token reads its row from L2 again.
@@ -70,27 +98,39 @@ Plan forward(const Embedding& s, double element, const Gpu& gpu) {
   return Plan{{launch}};
 }
 
-Launch sort_tokens(double tokens, const Gpu& gpu) {
-  Stream stream = pointwise_stream("sort_tokens", tokens, bytes(kIndexBytes), gpu, kSortPassSlots * kSortPasses);
-  stream.steps = kSortPasses;
-  stream.passes = kSortPasses;
-  Launch launch =
-      streaming_launch(stream, {reads("indices", kIndexBytes * tokens), scratch("sorted", 2 * kIndexBytes * tokens)});
-  launch.tasks[0].each.l2_store *= kSortPasses;
-  launch.plan_known = false;
-  return launch;
+// cub's DeviceRadixSort clears the counters of every pass (cudaMemsetAsync) and then moves all items once; before it,
+// items are counted, and after it, runs of equal tokens are found, counted and cut into segments.
+void sort_tokens(Plan& plan, double tokens, const Gpu& gpu) {
+  constexpr std::array<std::string_view, 10> kAround = {
+      "positions",    "clear_lookback", "count_digits", "sum_digits", "unique_start",
+      "unique_sweep", "segment_counts", "scan_start",   "scan",       "segment_offsets"};
+  const double items = 2 * kIndexBytes * tokens;
+  for (const std::string_view name : kAround)
+    plan.launches.push_back(
+        streaming_launch(pointwise_stream(name, tokens, bytes(kIndexBytes), gpu), {rereads("indices", items / 2)}));
+  for (int pass = 0; pass < kSortPasses; ++pass) {
+    plan.launches.push_back(streaming_launch(pointwise_stream("clear", 1, bytes(kIndexBytes), gpu), {}));
+    Stream stream = pointwise_stream("sort_pass", tokens, bytes(kIndexBytes), gpu, kSortPassSlots);
+    stream.cta = {kSortThreads, 64, bytes(0)};
+    stream.ctas = ceil_div(static_cast<Count>(tokens), kSortedByCta);
+    stream.steps = kSortPassSteps;
+    const Operand read = pass == 0 ? reads("indices", items / 2) : rereads("items", items);
+    plan.launches.push_back(streaming_launch(stream, {read, scratch("sorted", items)}));
+  }
+  for (Launch& launch : plan.launches) launch.plan_known = false;
 }
 
-Plan backward(const Embedding& s, double element, const Gpu& gpu) {
+Plan backward(const Embedding& s, double element, const Gpu& gpu, TorchRelease release) {
   const double tokens = static_cast<double>(s.tokens), cols = static_cast<double>(s.cols);
   const double table = static_cast<double>(s.vocab) * cols * element;
   const double touched = distinct_rows(s) * cols * element;
   const bool sorted = s.tokens > kUnsortedTokens;
   Plan plan;
+  if (sorted) sort_tokens(plan, tokens, gpu);
   // The gradient is dense: every row is written, touched or not.
-  plan.launches.push_back(streaming_launch(pointwise_stream("zero_gradient", table / element, bytes(element), gpu),
-                                           {writes("gradient", table)}));
-  if (sorted) plan.launches.push_back(sort_tokens(tokens, gpu));
+  plan.launches.push_back(
+      streaming_launch(pointwise_stream("zero_gradient", table / element, bytes(element), gpu, 0, 0, release),
+                       {writes("gradient", table)}));
   Stream stream;
   stream.name = "embedding_backward";
   stream.character = Character::gather;
@@ -99,7 +139,7 @@ Plan backward(const Embedding& s, double element, const Gpu& gpu) {
   stream.cta = {kBackwardThreads, 32, bytes(0)};
   stream.elements = tokens * cols;
   stream.slots = stream.certain = 1;
-  stream.steps = sorted ? static_cast<double>(kRowsPerSegment) : std::ceil(tokens / 32);
+  stream.steps = sorted ? static_cast<double>(kRowsPerSegment) : kRowsInTurnSteps * std::ceil(tokens / kRowsAtOnce);
   const Operand ids = sorted ? rereads("sorted", 2 * kIndexBytes * tokens) : reads("indices", kIndexBytes * tokens);
   Operand rows = scratch("touched_rows", touched);  // their bytes are already in the zeroed gradient
   rows.read = true;
@@ -124,9 +164,9 @@ Status Embedding::check() const {
   return require_reasonable(static_cast<double>(std::max(tokens, vocab)) * static_cast<double>(cols));
 }
 
-Result<Plan> plan(const Embedding& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Embedding& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const double element = in_bytes(size_of(format.output));
-  return shape.backward ? backward(shape, element, gpu) : forward(shape, element, gpu);
+  return shape.backward ? backward(shape, element, gpu, context.torch) : forward(shape, element, gpu, context.torch);
 }
 
 }  // namespace tilecast

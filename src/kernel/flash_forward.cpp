@@ -411,7 +411,11 @@ Result<Plan> plan_forward(const ForwardProblem& p, const Format& format, const G
   const double rows = total_queries(p.lengths) * real(heads.query);
   const double keys = total_touched_keys(p.lengths, p.window) * real(heads.key);
   launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element->q)});
-  Operand k{"k", bytes(keys * real(heads.qk_dim) * element->kv)}, v{"v", bytes(keys * real(heads.v_dim) * element->kv)};
+  // Keys of earlier steps are as cold inside a model as its weights, which passed in between; a prompt's were just
+  // written.
+  const auto role = p.decode ? Operand::Role::weight : Operand::Role::activation;
+  Operand k{"k", bytes(keys * real(heads.qk_dim) * element->kv), role};
+  Operand v{"v", bytes(keys * real(heads.v_dim) * element->kv), role};
   if (layout.triton) reread_keys(layout, k, v, gpu);
   launch.operands.add(k);
   launch.operands.add(v);

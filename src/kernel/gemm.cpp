@@ -6,8 +6,10 @@
 
 #include "constants/product.h"
 #include "kernel/checks.h"
+#include "kernel/cublas_older.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/mfma_tiles.h"
+#include "kernel/pipeline.h"
 #include "kernel/quantize.h"
 #include "kernel/scaled_mm.h"
 #include "kernel/streaming.h"
@@ -104,8 +106,6 @@ void convert_scales_first(Plan& plan, const GemmProblem& p, const Format& format
       {rereads("spread", kScale * spread), scratch("packed", kPacked * spread)});
 }
 
-// Where the rows of matrices start: at multiples of 16 bytes, of 4, or anywhere. Those of tf32 start at multiples of 4.
-enum class Alignment : std::uint8_t { full, half, none };
 Alignment alignment_of(const GemmProblem& p, Layout layout, const MathPath& math) {
   const int bits = bits_of(math.input);
   if (math.pipe != Pipe::tensor || bits > 32) return Alignment::full;
@@ -114,15 +114,18 @@ Alignment alignment_of(const GemmProblem& p, Layout layout, const MathPath& math
   return at(128) ? Alignment::full : at(32) ? Alignment::half : Alignment::none;
 }
 
-// Rows that do not start at multiples of 16 bytes rule out the copy engines, and cuBLAS falls back to Ampere's kernels
-// if they start at multiples of 4 (cutlass_80_tensorop_s16816, align2: 240 to 277 TFLOP/s on an H200 of the 790 it
-// reaches otherwise; tf32 57 to 97 of 250 to 400) and to Turing's if they do not (cutlass_75_tensorop_s1688, align1: 82
-// to 134). Cards whose own instructions are closer to those lose less.
-double alignment_share(Alignment alignment, const Gpu& gpu) {
-  if (alignment == Alignment::full) return 1;
-  const TensorGeneration generation = gpu.tensor_generation();
-  if (generation != TensorGeneration::wgmma && generation != TensorGeneration::tcgen05) return kMisalignedShareBefore;
-  return gpu.tuned(alignment == Alignment::half ? kHalfAlignedShare : kMisalignedShare);
+// Rows that do not start at multiples of 16 bytes rule out the copy engines and vectors of loads. cuBLAS then falls
+// back to older kernels on Hopper and later (kernel/cublas_older.h); cards whose own instructions are closer to those
+// lose less.
+double alignment_share(Alignment alignment) { return alignment == Alignment::full ? 1 : kMisalignedShareBefore.value; }
+
+// The share of the pipe's usual rate that the choice reaches.
+double rate_share(const GemmChoice& choice, const MathPath& math, Alignment alignment, Layout layout, const Gpu& gpu) {
+  if (choice.products_per_clock == 0) return alignment_share(alignment);
+  const double share = 2 * choice.products_per_clock / (math.ops_per_clock * product_efficiency(gpu));
+  // wgmma reads tf32 along k alone: where neither operand lies so, both are turned on their way.
+  const bool turned = !choice.reduction_kernel && layout == Layout::nt;
+  return turned ? share * kTurnedTf32Share : share;
 }
 
 // cuBLAS has separate kernels for one row (gemv2T, gemvx): always for fp32, and for 16-bit types if no other kernel
@@ -202,10 +205,12 @@ Result<Plan> plan_product(const GemmProblem& p, const Format& format, const Gpu&
   const auto scaled = weights ? scaled_kernels(format, gpu, context) : std::nullopt;
   const GemmChoice choice = takes_mfma(*math, gpu) ? choose_mfma(p, format, *math, gpu, context)
                             : scaled               ? choose_scaled_mm(p, *math, gpu, *scaled)
-                                     : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
+                            : takes_older(*math, gpu, alignment)
+                                ? choose_older(p, *math, gpu, alignment, !weights)
+                                : choose_gemm(p, *math, gpu, weights ? GemmRoutine::linear : GemmRoutine::batched);
   plan->launches.push_back(gemm_launch(p, format, *math, weights, choice));
-  plan->launches.back().math_share = alignment_share(alignment, gpu) * loading_share(*math, choice, gpu) *
-                                     far_rows_share(p, layout, *math, choice, gpu);
+  plan->launches.back().math_share = rate_share(choice, *math, alignment, layout, gpu) *
+                                     loading_share(*math, choice, gpu) * far_rows_share(p, layout, *math, choice, gpu);
   if (choice.split > 1 && choice.reduction_kernel)
     plan->launches.push_back(reduce_launch(p, format, choice.split, gpu));
   return plan;

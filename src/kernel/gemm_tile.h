@@ -37,7 +37,8 @@ struct GemmChoice {
   double result_slots = 0;           // vector slots per result outside the main loop
   double latency_steps = 0;          // steps of kernel/pipeline.h that a step waits as long as; zero: by its depth
   double joining_clocks = 0;         // to add up the parts of a split after the main loop
-  double epilogue_clocks = 0;        // of a tile, beyond a common kernel's, that nothing on the SM overlaps
+  double products_per_clock = 0;  // multiply-adds of an SM, where the kernel reaches no more; zero: as many as the pipe
+  double epilogue_clocks = 0;     // of a tile, beyond a common kernel's, that nothing on the SM overlaps
 };
 
 // Elements of k in one main-loop step: 128 bytes of an operand row on the tensor pipe, 8 elements in SIMT kernels.

@@ -62,8 +62,8 @@ std::vector<Launch> in_two_kernels(const LayerNorm& shape, const Format& format,
 
 Status LayerNorm::check() const { return require_rows(rows, cols); }
 
-Result<Plan> plan(const LayerNorm& shape, const Format& format, const Gpu& gpu, const Context&) {
-  if (shape.backward) return Plan{norm_backward_launches({shape.rows, shape.cols, true}, format, gpu)};
+Result<Plan> plan(const LayerNorm& shape, const Format& format, const Gpu& gpu, const Context& context) {
+  if (shape.backward) return Plan{norm_backward_launches({shape.rows, shape.cols, true}, format, gpu, context.torch)};
   if (is_vectorised(shape.cols, format)) return Plan{{vectorised_norm({shape.rows, shape.cols, true}, format, gpu)}};
   return Plan{in_two_kernels(shape, format, gpu)};
 }

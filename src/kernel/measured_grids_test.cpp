@@ -10,6 +10,7 @@
 #include "kernel/elementwise.h"
 #include "kernel/kernel.h"
 #include "kernel/layernorm.h"
+#include "kernel/plan_testing.h"
 #include "kernel/softmax.h"
 #include "support/csv.h"
 #include "test_paths.h"
@@ -67,7 +68,8 @@ std::map<std::string, Tally> compare(const std::string& path, std::string_view o
     const auto gpu = gpus.find(device);
     EXPECT_NE(gpu, gpus.end()) << device;
     if (gpu == gpus.end()) continue;
-    const auto planned = plan({shape_of(op, number("B"), number("H")), fp32}, gpu->second, {});
+    const auto planned =
+        plan({shape_of(op, number("B"), number("H")), fp32}, gpu->second, measured_torch(gpu->second.name));
     EXPECT_TRUE(planned);
     Tally& tally = tallies[device];
     ++tally.rows;

@@ -175,7 +175,7 @@ void add_requirements(Launch& launch, const MlaDecode& s, const AttentionBytes& 
   const double rows = total_queries(lengths) * real(s.heads);
   launch.operands.add({"q", bytes(rows * real(heads.qk_dim) * element.q)});
   launch.operands.add({"latent", bytes(keys * real(heads.qk_dim) * element.kv),
-                       widened ? Operand::Role::workspace : Operand::Role::activation});
+                       widened ? Operand::Role::workspace : Operand::Role::weight});
   launch.operands.add({"out", bytes(rows * real(heads.v_dim) * element.out), Operand::Role::activation, false, true});
 }
 

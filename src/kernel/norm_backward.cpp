@@ -72,8 +72,8 @@ ColumnSum current_column_sum(const NormGradient& norm) {
 // Beyond this many rows such releases split narrow batches in a way that is not planned here.
 constexpr Count kMostUnsplitRows = 64 * 1024;
 
-ColumnSum column_sum_of(const NormGradient& norm, const Gpu& gpu) {
-  if (torch_release(gpu) == TorchRelease::current) return current_column_sum(norm);
+ColumnSum column_sum_of(const NormGradient& norm, const Gpu& gpu, TorchRelease release) {
+  if (release == TorchRelease::current) return current_column_sum(norm);
   if (norm.rows < 128) return {256, 256, 1, bytes(0)};  // GammaBetaBackwardSimpleCUDAKernel: a thread a column
   if (gpu.vendor == Vendor::amd) {                      // cuComputePartGradGammaBeta, 64 x 4 threads
     const int warp = warp_size(gpu);
@@ -84,7 +84,7 @@ ColumnSum column_sum_of(const NormGradient& norm, const Gpu& gpu) {
 }
 
 // Sums of dy and dy*(x - mean)*rstd over the rows, for every column.
-Launch parameter_gradient(const NormGradient& norm, const ColumnSum& sum, const Format& format, const Gpu& gpu) {
+Launch parameter_gradient(const NormGradient& norm, const ColumnSum& sum, const Format& format, TorchRelease release) {
   const Sizes s = sizes_of(norm, format);
   const Bytes element = size_of(format.output);
   const double part_rows = s.rows / static_cast<double>(sum.parts);
@@ -106,7 +106,7 @@ Launch parameter_gradient(const NormGradient& norm, const ColumnSum& sum, const 
       {"grad_parameters",
        sum.parts > 1 ? bytes(4.0 * s.cols * static_cast<double>(sum.parts)) * s.parameters : s.row * s.parameters,
        sum.parts > 1 ? Operand::Role::workspace : Operand::Role::weight, false, true});
-  launch.plan_known = torch_release(gpu) != TorchRelease::current || norm.rows <= kMostUnsplitRows;
+  launch.plan_known = release != TorchRelease::current || norm.rows <= kMostUnsplitRows;
   return launch;
 }
 
@@ -132,9 +132,10 @@ Launch join_parts(const NormGradient& norm, const ColumnSum& sum, const Format& 
 
 }  // namespace
 
-std::vector<Launch> norm_backward_launches(const NormGradient& norm, const Format& format, const Gpu& gpu) {
-  const ColumnSum sum = column_sum_of(norm, gpu);
-  std::vector<Launch> launches = {input_gradient(norm, format, gpu), parameter_gradient(norm, sum, format, gpu)};
+std::vector<Launch> norm_backward_launches(const NormGradient& norm, const Format& format, const Gpu& gpu,
+                                           TorchRelease release) {
+  const ColumnSum sum = column_sum_of(norm, gpu, release);
+  std::vector<Launch> launches = {input_gradient(norm, format, gpu), parameter_gradient(norm, sum, format, release)};
   if (sum.parts > 1) launches.push_back(join_parts(norm, sum, format, gpu));
   return launches;
 }

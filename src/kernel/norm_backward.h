@@ -13,6 +13,7 @@ struct NormGradient {
   Count rows = 0, cols = 0;
   bool centred = true;  // LayerNorm: a mean besides the deviation, a beta besides the gamma
 };
-std::vector<Launch> norm_backward_launches(const NormGradient& norm, const Format& format, const Gpu& gpu);
+std::vector<Launch> norm_backward_launches(const NormGradient& norm, const Format& format, const Gpu& gpu,
+                                           TorchRelease release);
 
 }  // namespace tilecast

@@ -112,9 +112,9 @@ void add_operands(Launch& launch, const Pass& pass, const Layout& layout, double
 
 // A pass over `share` of the parameters.
 Launch pass_launch(const Pass& pass, const Optimizer& s, const Layout& layout, double share, const Gpu& gpu,
-                   Counted& counted) {
+                   TorchRelease release, Counted& counted) {
   const double n = layout.params * share;
-  Stream stream = pointwise_stream(pass.name, n, bytes(4), gpu, pass.slots, pass.xu);
+  Stream stream = pointwise_stream(pass.name, n, bytes(4), gpu, pass.slots, pass.xu, release);
   if (s.form != OptimizerForm::plain) {
     // Every tensor ends in its own chunk, which is half full on average.
     stream.ctas = std::max(s.tensors, ceil_div(s.params, kChunk) + (s.tensors - 1) / 2);
@@ -138,7 +138,7 @@ Status Optimizer::check() const {
   return require_reasonable(static_cast<double>(params));
 }
 
-Result<Plan> plan(const Optimizer& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Optimizer& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const double parameter = in_bytes(size_of(format.output));
   const double gradient = shape.gradient == GradientType::same   ? parameter
                           : shape.gradient == GradientType::fp32 ? 4
@@ -152,7 +152,8 @@ Result<Plan> plan(const Optimizer& shape, const Format& format, const Gpu& gpu, 
   for (Count i = 0; i < rounds; ++i) {
     Counted counted;
     for (const Pass& pass : passes)
-      plan.launches.push_back(pass_launch(pass, shape, layout, 1.0 / static_cast<double>(rounds), gpu, counted));
+      plan.launches.push_back(
+          pass_launch(pass, shape, layout, 1.0 / static_cast<double>(rounds), gpu, context.torch, counted));
   }
   // One multiply-add per parameter is certain: the update itself.
   plan.launches.back().required.vector = ops(2 * layout.params / static_cast<double>(rounds));

@@ -11,26 +11,8 @@ constexpr double kIndexable = 2147483647.0;
 
 }  // namespace
 
-TorchRelease torch_release(const Gpu& gpu) {
-  switch (gpu.architecture) {
-    case Architecture::pascal:
-    case Architecture::volta:
-    case Architecture::turing:
-    case Architecture::ampere: return TorchRelease::v2_1;
-    case Architecture::cdna1:
-    case Architecture::cdna2: return TorchRelease::v2_4;
-    case Architecture::ada:
-    case Architecture::hopper:
-    case Architecture::blackwell:
-    case Architecture::cdna3:
-    case Architecture::cdna4:
-    case Architecture::xe2: return TorchRelease::current;
-  }
-  return TorchRelease::current;
-}
-
-int pointwise_elements_per_thread(const Gpu& gpu, Bytes element) {
-  if (torch_release(gpu) != TorchRelease::current) return 4;
+int pointwise_elements_per_thread(const Gpu& gpu, Bytes element, TorchRelease release) {
+  if (release != TorchRelease::current) return 4;
   // CUDALoops.cuh, elems_per_thread: CUDA takes 8 for every sum of operand sizes above one byte; ROCm goes by one
   // element.
   if (gpu.vendor != Vendor::amd) return 8;
@@ -71,9 +53,9 @@ Widths widths_of(const Pointwise& kernel) {
 }
 
 // Elements of a thread: gpu_kernel_impl_nocast takes 4 where the walk is not vectorized, 2 of four bytes and more.
-int elements_per_thread(const Pointwise& kernel, const Gpu& gpu) {
+int elements_per_thread(const Pointwise& kernel, const Gpu& gpu, TorchRelease release) {
   if (kernel.walk == TorchWalk::vectorized || kernel.walk == TorchWalk::narrow)
-    return pointwise_elements_per_thread(gpu, kernel.element);
+    return pointwise_elements_per_thread(gpu, kernel.element, release);
   return kernel.element >= bytes(4) ? 2 : 4;
 }
 
@@ -87,8 +69,8 @@ Operand operand_across(const Pointwise& kernel, Bytes size, const Demand& one) {
 
 }  // namespace
 
-std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu) {
-  const int threads = pointwise_threads(gpu), each = elements_per_thread(kernel, gpu);
+std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu, TorchRelease release) {
+  const int threads = pointwise_threads(gpu), each = elements_per_thread(kernel, gpu, release);
   const Count per_cta = Count{threads} * each;
   const double reads = static_cast<double>(kernel.reads), writes = static_cast<double>(kernel.writes);
   const Widths width = widths_of(kernel);

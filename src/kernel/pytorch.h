@@ -1,8 +1,6 @@
-// What PyTorch's own CUDA kernels share: which release a GPU's plans follow, and its pointwise launches.
+// What PyTorch's own CUDA kernels share: its pointwise launches.
 //
-// Sources are the files of aten/src/ATen/native/cuda in the public repository. Releases differ in grids, so each GPU is
-// planned with one release: the one its measured rows come from if there are any (NeuSight: 2.1 on NVIDIA up to Ampere,
-// 2.4 on AMD), a current one (2.7 and later) elsewhere.
+// Sources are the files of aten/src/ATen/native/cuda in the public repository.
 #pragma once
 
 #include <string_view>
@@ -12,19 +10,17 @@
 #include "gpu/gpu.h"
 #include "kernel/format.h"
 #include "kernel/plan.h"
+#include "kernel/torch_release.h"
 #include "kernel/torch_walk.h"
 
 namespace tilecast {
-
-enum class TorchRelease : std::uint8_t { v2_1, v2_4, current };
-TorchRelease torch_release(const Gpu& gpu);
 
 // Threads that run in lockstep: C10_WARP_SIZE.
 constexpr int warp_size(const Gpu& gpu) { return gpu.vendor == Vendor::amd ? 64 : 32; }
 // num_threads() of thread_constants.h.
 constexpr int pointwise_threads(const Gpu& gpu) { return gpu.vendor == Vendor::amd ? 256 : 128; }
 // Elements one thread of vectorized_elementwise_kernel computes (thread_work_size(), later elems_per_thread()).
-int pointwise_elements_per_thread(const Gpu& gpu, Bytes element);
+int pointwise_elements_per_thread(const Gpu& gpu, Bytes element, TorchRelease release);
 
 // TensorIterator addresses 32-bit byte offsets and halves a larger tensor until each piece fits
 // (can_use_32bit_indexing, with_32bit_indexing): every piece is a launch. Sizes of the pieces, in launch order.
@@ -59,7 +55,7 @@ struct Pointwise {
   int operands = 2;  // of an element, including broadcast ones and the result: what a strided walk computes offsets for
   Count row = 0;     // transposed: elements walked before the sectors of the operand across are read again; 0: few
 };
-std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu);
+std::vector<Launch> pointwise_launches(const Pointwise& kernel, const Gpu& gpu, TorchRelease release);
 
 // Groups for `total` items at `each` per CTA: full CTAs, and the last one with the remainder.
 std::vector<TaskGroup> tasks_with_tail(Count total, Count each, const Demand& per_item, double steps);

@@ -28,8 +28,8 @@ struct Config {
 
 // Elements a thread loads at once: vt0, and twice that for 16-bit types in current releases (H200, PyTorch 2.11: rows
 // of 128 bf16 elements take 16 threads; data/measurements/h200_kernels.csv.gz).
-Count vector_of(Bytes element, const Gpu& gpu) {
-  return torch_release(gpu) == TorchRelease::current && element < bytes(4) ? 8 : 4;
+Count vector_of(Bytes element, TorchRelease release) {
+  return release == TorchRelease::current && element < bytes(4) ? 8 : 4;
 }
 
 Config config_of(Count rows, Count cols, Count vector, const Gpu& gpu) {
@@ -54,8 +54,8 @@ Config config_of(Count rows, Count cols, Count vector, const Gpu& gpu) {
   return c;
 }
 
-Launch launch_of(Count rows, Count cols, const Format& format, const Gpu& gpu) {
-  const Count vector = vector_of(size_of(format.output), gpu);
+Launch launch_of(Count rows, Count cols, const Format& format, const Gpu& gpu, TorchRelease release) {
+  const Count vector = vector_of(size_of(format.output), release);
   const Config c = config_of(rows, cols, vector, gpu);
   const double n = static_cast<double>(rows) * static_cast<double>(cols);
   const double share = 1 / static_cast<double>(c.ctas_per_row);
@@ -91,13 +91,13 @@ Launch launch_of(Count rows, Count cols, const Format& format, const Gpu& gpu) {
 
 Status Reduction::check() const { return require_rows(rows, cols); }
 
-Result<Plan> plan(const Reduction& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Reduction& shape, const Format& format, const Gpu& gpu, const Context& context) {
   Plan plan;
   // A tensor beyond 32-bit offsets is cut along its rows.
   const Count pieces = static_cast<Count>(indexable_pieces(shape.rows * shape.cols, size_of(format.output)).size());
   const Count chunk = ceil_div(shape.rows, pieces);
   for (Count done = 0; done < shape.rows; done += chunk)
-    plan.launches.push_back(launch_of(std::min(chunk, shape.rows - done), shape.cols, format, gpu));
+    plan.launches.push_back(launch_of(std::min(chunk, shape.rows - done), shape.cols, format, gpu, context.torch));
   return plan;
 }
 

@@ -31,7 +31,7 @@ Status RmsNorm::check() const {
 
 Result<Plan> plan(const RmsNorm& shape, const Format& format, const Gpu& gpu, const Context& context) {
   if (shape.backward) {
-    Plan plan{norm_backward_launches({shape.rows, shape.cols, false}, format, gpu)};
+    Plan plan{norm_backward_launches({shape.rows, shape.cols, false}, format, gpu, context.torch)};
     for (Launch& launch : plan.launches) launch.plan_known = false;  // libraries differ; LayerNorm's form is a stand-in
     return plan;
   }

@@ -11,8 +11,8 @@ namespace {
 
 // Short rows live in the registers of one warp (host_softmax, host_softmax_backward): 1024 elements and 4096 bytes;
 // current releases doubled both for the forward kernel.
-bool in_one_warp(const Softmax& shape, Bytes element, const Gpu& gpu) {
-  const Count most = torch_release(gpu) == TorchRelease::current && !shape.backward ? 2048 : 1024;
+bool in_one_warp(const Softmax& shape, Bytes element, TorchRelease release) {
+  const Count most = release == TorchRelease::current && !shape.backward ? 2048 : 1024;
   return shape.cols <= most && element * static_cast<double>(shape.cols) <= bytes(4.0 * static_cast<double>(most));
 }
 
@@ -87,22 +87,20 @@ bool fits_shared(Count cols, Bytes element, int threads, const Gpu& gpu) {
 
 // Where a block kernel keeps the row between its passes.
 enum class Keeps : std::uint8_t { nothing, shared, registers };
-Keeps forward_keeps(Count cols, Bytes element, int threads, const Gpu& gpu) {
+Keeps forward_keeps(Count cols, Bytes element, int threads, const Gpu& gpu, TorchRelease release) {
   constexpr Count kMostRegisters = 9;  // elements a thread of cunn_SoftMaxForwardReg holds
-  const TorchRelease release = torch_release(gpu);
   if (release == TorchRelease::v2_1) return Keeps::nothing;
   if (release == TorchRelease::current && ceil_div(cols, threads) <= kMostRegisters) return Keeps::registers;
   return fits_shared(cols, element, threads, gpu) ? Keeps::shared : Keeps::nothing;
 }
 
 // cunn_SoftMaxForward reads the row three times; its Smem and Reg forms once.
-RowKernel block_forward(const Softmax& shape, Bytes element, const Gpu& gpu) {
-  const TorchRelease release = torch_release(gpu);
+RowKernel block_forward(const Softmax& shape, Bytes element, const Gpu& gpu, TorchRelease release) {
   const bool early = release == TorchRelease::v2_1;
   const double cols = static_cast<double>(shape.cols);
   const Bytes row = element * cols;
   const int threads = early ? block_with_vectors(shape.cols, element, gpu) : block_of_row(shape.cols, gpu);
-  const Keeps keeps = forward_keeps(shape.cols, element, threads, gpu);
+  const Keeps keeps = forward_keeps(shape.cols, element, threads, gpu, release);
   const Bytes sums = bytes(4.0 * (early ? threads : threads / warp_size(gpu)));
   RowKernel kernel;
   kernel.cta = {threads, 32, sums};
@@ -122,11 +120,11 @@ RowKernel block_forward(const Softmax& shape, Bytes element, const Gpu& gpu) {
 }
 
 // cunn_SoftMaxBackward: the sum over g, then g and y; current releases keep g in shared memory where it fits.
-RowKernel block_backward(const Softmax& shape, Bytes element, const Gpu& gpu) {
+RowKernel block_backward(const Softmax& shape, Bytes element, const Gpu& gpu, TorchRelease release) {
   const double cols = static_cast<double>(shape.cols);
   const Bytes row = element * cols;
   const int threads = block_with_vectors(shape.cols, element, gpu);
-  const bool keeps = torch_release(gpu) == TorchRelease::current && fits_shared(shape.cols, element, threads, gpu);
+  const bool keeps = release == TorchRelease::current && fits_shared(shape.cols, element, threads, gpu);
   RowKernel kernel;
   kernel.cta = {threads, 32, keeps ? row + bytes(4.0 * threads / warp_size(gpu)) : bytes(4.0 * threads)};
   kernel.reread = keeps ? bytes(0) : row;
@@ -146,13 +144,13 @@ Count rows_per_launch(const Softmax& shape, bool warp) {
 
 Status Softmax::check() const { return require_rows(rows, cols); }
 
-Result<Plan> plan(const Softmax& shape, const Format& format, const Gpu& gpu, const Context&) {
+Result<Plan> plan(const Softmax& shape, const Format& format, const Gpu& gpu, const Context& context) {
   const Bytes element = size_of(format.output);
   const Bytes row = element * static_cast<double>(shape.cols);
-  const bool warp = in_one_warp(shape, element, gpu);
+  const bool warp = in_one_warp(shape, element, context.torch);
   RowKernel kernel = warp             ? warp_kernel(shape, gpu)
-                     : shape.backward ? block_backward(shape, element, gpu)
-                                      : block_forward(shape, element, gpu);
+                     : shape.backward ? block_backward(shape, element, gpu, context.torch)
+                                      : block_forward(shape, element, gpu, context.torch);
   kernel.name = shape.backward ? "softmax_backward" : "softmax";
   kernel.read = row * (shape.backward ? 2 : 1);
   kernel.written = row;
@@ -163,7 +161,7 @@ Result<Plan> plan(const Softmax& shape, const Format& format, const Gpu& gpu, co
     Pointwise product{
         "softmax_backward_product", shape.rows * shape.cols, element, 2, 1, Operand::Role::workspace, {1, 0},
         least_slots(1, element),    kernel.vector_type};
-    plan.launches = pointwise_launches(product, gpu);
+    plan.launches = pointwise_launches(product, gpu, context.torch);
   }
   const Count chunk = rows_per_launch(shape, warp);
   for (Count done = 0; done < shape.rows; done += chunk) {

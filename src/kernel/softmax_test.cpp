@@ -9,7 +9,7 @@ namespace {
 
 TEST(Softmax, ShortRowsShareAWarp) {
   // 3 columns: padded to 4 lanes, 32 such warps a CTA, two rows each: 64 rows a CTA.
-  const Launch launch = only_launch(Softmax{77, 3}, "fp32", "A100-PCIe-40GB");
+  const Launch launch = only_launch(Softmax{77, 3}, "fp32", "A100-PCIe-40GB", measured_torch("A100-PCIe-40GB"));
   EXPECT_EQ(launch.ctas, 2);
   EXPECT_EQ(launch.cta.threads, 128);
   EXPECT_EQ(launch.tasks[0].each.l2_load, bytes(64 * 12));
@@ -21,28 +21,35 @@ TEST(Softmax, ShortRowsShareAWarp) {
 }
 
 TEST(Softmax, WarpGrids) {
-  EXPECT_EQ(only_launch(Softmax{127, 168}, "fp32", "A100-PCIe-40GB").ctas, 32);  // a warp a row, four warps
-  EXPECT_EQ(only_launch(Softmax{223, 114}, "fp32", "A100-PCIe-40GB").ctas, 28);  // two rows a warp
-  EXPECT_EQ(only_launch(Softmax{127, 168}, "fp32", "MI100").ctas, 64);           // two warps of 64
-  EXPECT_EQ(planned(Softmax{Count{1} << 21, 1024}, "fp32", "A100-PCIe-40GB").launches.size(), 2u);  // 2^30 a launch
+  EXPECT_EQ(only_launch(Softmax{127, 168}, "fp32", "A100-PCIe-40GB", measured_torch("A100-PCIe-40GB")).ctas,
+            32);  // a warp a row, four warps
+  EXPECT_EQ(only_launch(Softmax{223, 114}, "fp32", "A100-PCIe-40GB", measured_torch("A100-PCIe-40GB")).ctas,
+            28);                                                                                 // two rows a warp
+  EXPECT_EQ(only_launch(Softmax{127, 168}, "fp32", "MI100", measured_torch("MI100")).ctas, 64);  // two warps of 64
+  EXPECT_EQ(planned(Softmax{Count{1} << 21, 1024}, "fp32", "A100-PCIe-40GB", measured_torch("A100-PCIe-40GB"))
+                .launches.size(),
+            2u);  // 2^30 a launch
   // fp64 rows leave the warp kernel beyond 4096 bytes.
-  EXPECT_EQ(only_launch(Softmax{100, 512}, "fp64", "V100-PCIe").ctas, 25);
-  EXPECT_EQ(only_launch(Softmax{100, 513}, "fp64", "V100-PCIe").ctas, 100);
+  EXPECT_EQ(only_launch(Softmax{100, 512}, "fp64", "V100-PCIe", measured_torch("V100-PCIe")).ctas, 25);
+  EXPECT_EQ(only_launch(Softmax{100, 513}, "fp64", "V100-PCIe", measured_torch("V100-PCIe")).ctas, 100);
 }
 
 TEST(Softmax, LongRowsAreReadThriceUnlessACacheKeepsThem) {
   const double row = 4096 * 4;
-  const Launch ampere = only_launch(Softmax{64, 4096}, "fp32", "A100-PCIe-40GB");
+  const Launch ampere = only_launch(Softmax{64, 4096}, "fp32", "A100-PCIe-40GB", measured_torch("A100-PCIe-40GB"));
   EXPECT_EQ(ampere.ctas, 64);
   EXPECT_EQ(ampere.cta.threads, 512);
   EXPECT_EQ(ampere.tasks[0].each.l2_load, bytes(row));  // one row on an SM stays in its L1
-  EXPECT_EQ(only_launch(Softmax{64, 4096}, "fp32", "P4").tasks[0].each.l2_load, bytes(3 * row));
-  EXPECT_EQ(only_launch(Softmax{4096, 65536}, "fp32", "A100-PCIe-40GB").tasks[0].each.l2_load, bytes(3 * 4.0 * 65536));
+  EXPECT_EQ(only_launch(Softmax{64, 4096}, "fp32", "P4", measured_torch("P4")).tasks[0].each.l2_load, bytes(3 * row));
+  EXPECT_EQ(only_launch(Softmax{4096, 65536}, "fp32", "A100-PCIe-40GB", measured_torch("A100-PCIe-40GB"))
+                .tasks[0]
+                .each.l2_load,
+            bytes(3 * 4.0 * 65536));
 }
 
 TEST(Softmax, LaterWalksGoToDramAsTheRowsOfAllSmsOutgrowTheCaches) {
   const auto input = [](Count cols, const char* gpu) {
-    return only_launch(Softmax{16384, cols}, "fp32", gpu).operands.begin()[0];
+    return only_launch(Softmax{16384, cols}, "fp32", gpu, measured_torch(gpu)).operands.begin()[0];
   };
   EXPECT_EQ(input(4096, "V100-PCIe").passes, 1);  // four rows of 16 KiB stay in L1
   const Operand long_rows = input(16384, "V100-PCIe");
@@ -53,7 +60,9 @@ TEST(Softmax, LaterWalksGoToDramAsTheRowsOfAllSmsOutgrowTheCaches) {
 }
 
 TEST(Softmax, RowsThatVectorsDoNotDivideTakeMoreSteps) {
-  const auto steps = [](Count cols) { return only_launch(Softmax{64, cols}, "fp32", "T4").tasks[0].steps; };
+  const auto steps = [](Count cols) {
+    return only_launch(Softmax{64, cols}, "fp32", "T4", measured_torch("T4")).tasks[0].steps;
+  };
   EXPECT_EQ(steps(2048), 3 * 2);  // 256 threads: two vectors each
   EXPECT_EQ(steps(1280), 3 * 2);  // a vector and a single element each
   // 2049: rows begin 0, 1, 2 and 3 elements past a boundary. The first: two vectors and a rest; the others: a step up
@@ -88,11 +97,12 @@ TEST(Softmax, CurrentReleasesKeepTheRow) {
 }
 
 TEST(Softmax, AmdKeepsTheRowInSharedMemory) {
-  const Launch launch = only_launch(Softmax{64, 4096}, "fp32", "MI100");
+  const Launch launch = only_launch(Softmax{64, 4096}, "fp32", "MI100", measured_torch("MI100"));
   EXPECT_EQ(launch.cta.threads, 1024);
   EXPECT_EQ(launch.cta.shared_memory, kibibytes(64));
   EXPECT_EQ(launch.tasks[0].each.shared, bytes(3 * 16384));
-  EXPECT_EQ(only_launch(Softmax{64, 4097}, "fp32", "MI100").tasks[0].each.shared, bytes(0));  // no whole vectors
+  EXPECT_EQ(only_launch(Softmax{64, 4097}, "fp32", "MI100", measured_torch("MI100")).tasks[0].each.shared,
+            bytes(0));  // no whole vectors
 }
 
 TEST(Softmax, GradientIsAProductAndARowKernel) {

@@ -30,10 +30,10 @@ Launch streaming_launch(const Stream& stream, std::initializer_list<Operand> ope
   return launch;
 }
 
-Stream pointwise_stream(std::string_view name, double elements, Bytes element, const Gpu& gpu, double slots,
-                        double xu) {
+Stream pointwise_stream(std::string_view name, double elements, Bytes element, const Gpu& gpu, double slots, double xu,
+                        TorchRelease release) {
   const int threads = pointwise_threads(gpu);
-  const double per_cta = threads * pointwise_elements_per_thread(gpu, element);
+  const double per_cta = threads * pointwise_elements_per_thread(gpu, element, release);
   Stream stream;
   stream.name = name;
   stream.ctas = std::max<Count>(1, static_cast<Count>(std::ceil(elements / per_cta)));

@@ -7,6 +7,7 @@
 
 #include "gpu/gpu.h"
 #include "kernel/plan.h"
+#include "kernel/torch_release.h"
 #include "tilecast/units.h"
 
 namespace tilecast {
@@ -50,7 +51,7 @@ inline Operand scratch(std::string_view name, double n) {
 
 // PyTorch's launch of a pointwise kernel over `elements` of this size (pytorch.h).
 Stream pointwise_stream(std::string_view name, double elements, Bytes element, const Gpu& gpu, double slots = 0,
-                        double xu = 0);
+                        double xu = 0, TorchRelease release = TorchRelease::current);
 
 // Threads of a CTA that walks `items` with at most `most` threads, in whole warps.
 constexpr int threads_for(Count items, int most) {

@@ -137,6 +137,7 @@ Context Measurement::whole_context() const {
   Context whole = context;
   if (whole.engine.text() != engine) whole.engine = Launcher::named(engine);
   if (whole.kernel_source.text() != kernel_source) whole.kernel_source = KernelSource::named(kernel_source);
+  if (whole.engine == Launcher::pytorch) whole.torch = torch_release(engine_version);
   // NeuSight's tables hold the name a profiler read off the launch: who asks for a forecast does not know it.
   if (source.starts_with("neusight")) whole.kernel_source = {};
   return whole;
