@@ -206,6 +206,8 @@ std::vector<Hostile> words() {
       {"AnEmptyModel", "predict '' --gpu H100-SXM", "", "", "is empty"},
       {"AnEmptyGpu", "predict gpt2 --gpu '' --seq 8", "", "", "--gpu: is empty"},
       {"AnEmptyOutput", "evaluate --data t.csv --predictions ''", "", "", "--predictions: is empty"},
+      {"FewerTokensThanSequences", "simulate gpt2 --gpu H100-SXM --max-num-seqs 64 --max-num-batched-tokens 32", "", "",
+       "--max-num-batched-tokens: vLLM starts with no fewer tokens a step than sequences, 64"},
       {"AnEmptyOutputBehindAnEqualsSign", "simulate gpt2 --gpu H100-SXM --timeline=", "", "", "--timeline: is empty"},
       {"AnEmptyTrace", "simulate gpt2 --gpu H100-SXM --trace ''", "", "", "--trace: is empty"},
       {"NoPrompts", "simulate gpt2 --gpu H100-SXM --num-prompts 0", "", "", "--num-prompts: must lie between 1 and"},

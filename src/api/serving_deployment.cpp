@@ -57,6 +57,15 @@ Status place(DeploymentOptions& d, const SimulateQuery& q) {
   return Ok{};
 }
 
+// As vLLM refuses to start (vllm/config/scheduler.py): every sequence takes a token of a step.
+Status check_limits(const SimulateQuery& q) {
+  if (q.engine != ServingEngine::vllm || !q.max_sequences || !q.max_tokens || *q.max_tokens >= *q.max_sequences)
+    return Ok{};
+  return field_error("max-num-batched-tokens",
+                     fmt::format("vLLM starts with no fewer tokens a step than sequences, {}", *q.max_sequences),
+                     "raise it, or lower max-num-seqs");
+}
+
 }  // namespace
 
 std::string own_format(const ModelSpec& model) { return model.quantization.empty() ? model.dtype : model.quantization; }
@@ -86,6 +95,7 @@ Result<DeploymentOptions> deployment_from(const SimulateQuery& q) {
   d.static_batches = q.policy == ServingPolicy::fixed_batches;
   d.max_utilization = q.policy == ServingPolicy::max_utilization;
   d.memory_fraction = q.memory_fraction.value_or(0);
+  if (auto fine = check_limits(q); !fine) return fine.error();
   d.max_sequences = q.max_sequences.value_or(0), d.max_tokens = q.max_tokens.value_or(0);
   d.chunk = q.chunk.value_or(0), d.block_tokens = q.block_tokens.value_or(0);
   d.receive_steps = q.receive_steps.value_or(1), d.most_captured = q.most_captured.value_or(0);

@@ -84,6 +84,9 @@ SchedulerLimits limits_of(const DeploymentOptions& o) {
   if (plans_after_drafts(o)) l.max_sequences = std::min<Count>(l.max_sequences, kSglangDrafting);
   if (o.max_sequences > 0) l.max_sequences = o.max_sequences;
   if (o.max_tokens > 0) l.max_tokens = o.max_tokens;
+  // vLLM's own number of sequences gives way to fewer tokens (vllm/engine/arg_utils.py).
+  if (o.engine.kind == EngineKind::vllm && o.max_sequences == 0)
+    l.max_sequences = std::min(l.max_sequences, l.max_tokens);
   if (o.chunk > 0) l.chunk = o.chunk;
   if (o.chunked_prefill) l.chunked_prefill = *o.chunked_prefill;
   l.mixed_chunk = o.mixed_chunk, l.receive_steps = o.receive_steps, l.balance_steps = o.balance_steps;

@@ -87,6 +87,9 @@ TEST(ServeDeployment, EnginesHaveTheirOwnDefaults) {
   const SchedulerLimits a100 = limits_of(options_of("Llama-3.1-8B", "A100-SXM-80GB"));
   EXPECT_EQ(a100.max_sequences, 256);
   EXPECT_EQ(a100.max_tokens, 2048);
+  DeploymentOptions few = options_of("Llama-3.1-8B", "H100-SXM");
+  few.max_tokens = 64;
+  EXPECT_EQ(limits_of(few).max_sequences, 64) << "every sequence takes a token of a step";
   const SchedulerLimits sglang = limits_of(options_of("Llama-3.1-8B", "L40S", EngineKind::sglang));
   EXPECT_EQ(sglang.chunk, 4096);
   EXPECT_EQ(sglang.policy, Policy::sglang);

@@ -54,7 +54,7 @@ Status check_arrivals(const WorkloadOptions& o) {
 
 Status check(const LengthDistribution& l, const char* field) {
   if (l.mean < 1 || l.mean > kMostTokens)
-    return field_error(field, fmt::format("must lie between 1 and {} tokens, not {}", kMostTokens, l.mean),
+    return field_error(field, fmt::format("must lie between 1 and {}, not {}", kMostTokens, l.mean),
                        "for example 1024");
   const bool uniform = l.kind == LengthDistribution::Kind::uniform;
   if (!(l.spread >= 0) || l.spread > (uniform ? 1 : 100))
