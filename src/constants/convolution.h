@@ -22,6 +22,8 @@ constexpr Number longer_convolution(std::string_view what, double factor) {
 }
 inline constexpr Number kTf32FilterGradient = longer_convolution(
     "filter gradients in tf32: both operands lie across the sums, which wgmma takes of 16-bit numbers alone", 2.2);
+inline constexpr Number kTf32DataGradient =
+    longer_convolution("data gradients in tf32, and transposed convolutions: the filter lies across the sums", 1.3);
 inline constexpr Number kSharedTile = longer_convolution("convolutions whose groups share tiles", 1.3);
 inline constexpr Number kFewChannels =
     longer_convolution("convolutions over channels padded to 16 bytes, over the tensor pipe's peak", 8);

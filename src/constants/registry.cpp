@@ -388,6 +388,7 @@ void add_slots(List& list, const DepthwiseSlots& slots) {
 
 void add_convolutions(List& list) {
   list.add(kTf32FilterGradient);
+  list.add(kTf32DataGradient);
   list.add(kSharedTile);
   list.add(kFewChannels);
   list.add(kFewChannelsSmall);

@@ -38,6 +38,7 @@ double longer_by_manner(const ProgramKernel& kernel) {
     case Manner::many_narrow_states: return kManyNarrowStates;
     case Manner::divided_places: return kDividedPlaces;
     case Manner::tf32_filter_gradient: return kTf32FilterGradient;
+    case Manner::tf32_data_gradient: return kTf32DataGradient;
   }
   return 1;
 }

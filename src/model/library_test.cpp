@@ -328,7 +328,7 @@ TEST(Library, AMissSuggests) {
   const auto miss = find_model("Lama-3.1-8B");
   ASSERT_FALSE(miss);
   EXPECT_THAT(miss.error().line(), HasSubstr("did you mean Llama-3.1-8B"));
-  EXPECT_THAT(find_model("something else entirely").error().line(), HasSubstr("docs/models.md"));
+  EXPECT_THAT(find_model("something else entirely").error().line(), HasSubstr("`tilecast models` lists"));
   EXPECT_THAT(find_model("/nowhere/config.json").error().line(), HasSubstr("no such file"));
 }
 

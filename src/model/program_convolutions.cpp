@@ -90,7 +90,9 @@ void add_plain(KernelList& list, const Window& window, ConvBackward direction, s
   filled.shape.backward = direction;
   list.add_grid("convolution set-up", 1, 32, 1, 1, kConvolutionSetUp);
   ProgramKernel& kernel = list.add(name, filled.shape, multiplied_as(dtype));
-  if (direction == ConvBackward::weight && dtype == "fp32") kernel.manner = Manner::tf32_filter_gradient;
+  if (dtype != "fp32") return;
+  if (direction == ConvBackward::weight) kernel.manner = Manner::tf32_filter_gradient;
+  if (direction == ConvBackward::data) kernel.manner = Manner::tf32_data_gradient;
 }
 
 // One tap and no steps: a product over all positions, image by image where channels come first.

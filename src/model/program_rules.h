@@ -44,6 +44,7 @@ enum class Manner : std::uint8_t {
   many_narrow_states,    // ... and in 16 bits, converted one by one
   divided_places,        // every element's place by several divisions
   tf32_filter_gradient,  // of a convolution in fp32
+  tf32_data_gradient,    // likewise; a transposed convolution is one
 };
 
 // What lowering needs to know about a card; grids depend on it.
