@@ -185,8 +185,9 @@ TEST(AsServed, StatesAreKeptForEveryProposedToken) {
   const auto scans = [](Count requests, Count tokens) {
     tilecast::Run run{
         *find_model("Qwen3.5-397B-A17B"), {Mode::decode, {{requests, tokens, 99}}}, options_of(EngineKind::sglang), {}};
+    const auto prepared = prepare(run);
     Count batch = 0;
-    for (const KernelCall& call : prepare(run)->program.calls)
+    for (const KernelCall& call : prepared->program.calls)
       if (const auto* scan = call.kernel.shape.get_if<Scan>()) batch = scan->batch * scan->seq_len;
     return batch;
   };
