@@ -95,7 +95,8 @@ std::vector<std::string> all_examples() {
 
 void expect_to_run(const std::string& example, const Workplace& place) {
   if (example.find("--measure") != std::string::npos) return;  // takes a GPU
-  if (example.starts_with("tilecast http") || example.starts_with("tilecast mcp")) return;  // serve until they are ended
+  if (example.starts_with("tilecast http") || example.starts_with("tilecast mcp"))
+    return;                                                // serve until they are ended
   if (example.find(" > ~/") != std::string::npos) return;  // writes where a shell looks; manual_test completes for real
   const Ran ran = place.run(example);
   EXPECT_EQ(ran.code, 0) << example << "\n" << ran.err;

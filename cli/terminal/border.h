@@ -14,8 +14,8 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kRefused = 2 };
 
 // Each takes the name of the program, which its lines on standard error begin with.
 
-// Prints to standard output: tables folded to the width of a terminal (fold.h), marks as colours where that is wished. A
-// full disk or a closed pipe is one line on standard error.
+// Prints to standard output: tables folded to the width of a terminal (fold.h), marks as colours where that is wished.
+// A full disk or a closed pipe is one line on standard error.
 int print_output(const std::string& program, const std::string& text, ColourWish colour = ColourWish::automatic);
 
 // One line on standard error.

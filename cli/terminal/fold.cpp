@@ -118,7 +118,7 @@ std::string folded_table(std::string_view heading, std::string_view& rest, std::
     lines.push_back(places_of(line));
     widest = std::max(widest, lines.back().size());
   }
-  const std::string parts = widest > width ? parts_of(lines, width) : "";
+  std::string parts = widest > width ? parts_of(lines, width) : "";
   if (!parts.empty()) rest.remove_prefix(std::min(end + kMarkLength + 1, rest.size()));
   return parts;
 }

@@ -7,8 +7,8 @@
 //                                           GPU          step
 //                                           H100-SXM  9.56 ms
 //
-// Terminals alone: pipes and files get a text as it is, and other long lines, such as commands to be copied, are left to
-// the terminal.
+// Terminals alone: pipes and files get a text as it is, and other long lines, such as commands to be copied, are left
+// to the terminal.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace tilecast {
 // Columns of the terminal at this file descriptor; 0 if it is none, or does not say.
 std::size_t terminal_width(int descriptor);
 
-// Tables (`Table::shown`) wider than `width` in parts; 0: as they are. A table whose first column and another one do not
-// fit beside each other stays whole.
+// Tables (`Table::shown`) wider than `width` in parts; 0: as they are. A table whose first column and another one do
+// not fit beside each other stays whole.
 std::string folded(std::string_view text, std::size_t width);
 
 // The lines of a help text wrapped between words.

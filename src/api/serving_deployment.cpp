@@ -1,5 +1,7 @@
 #include "api/serving_deployment.h"
 
+#include <fmt/format.h>
+
 #include "api/serving_fleet.h"
 #include "api/serving_text.h"
 #include "cluster/registry.h"

@@ -127,6 +127,7 @@ Status check_modules(const StepQuery& q, const Model& model) {
                        "recompute full, or leave it out");
   const std::vector<RecomputeModule> known = modules_in(*spec);
   std::vector<std::string> names;
+  names.reserve(known.size());
   for (const RecomputeModule m : known) names.emplace_back(name_of(m));
   for (const std::string& module : q.recompute_modules)
     if (std::find(names.begin(), names.end(), module) == names.end())

@@ -75,7 +75,7 @@ constexpr double kRowsAtOnce = 32;
 // Radix sort of 64-bit keys with 64-bit positions, eight bits per pass.
 constexpr int kSortPasses = 8;
 constexpr int kSortThreads = 384;
-constexpr Count kSortedByCta = 384 * 12;
+constexpr Count kSortedByCta = Count{384} * 12;
 
 Plan forward(const Embedding& s, double element, const Gpu& gpu, TorchRelease release) {
   const double tokens = static_cast<double>(s.tokens), cols = static_cast<double>(s.cols);

@@ -165,7 +165,7 @@ GemmChoice choose_mfma(const GemmProblem& p, const Format& format, const MathPat
     work.tiles = p.batch * tall * wide;
     work.rows = m / real(tall), work.columns = n / real(wide);
     for (const int split : kSplits) {
-      if (split > 1 && (all_steps < split * kLeastStepsPerSplit || tile.m * tile.n > kSplitResults)) break;
+      if (split > 1 && (all_steps < Count{split} * kLeastStepsPerSplit || tile.m * tile.n > kSplitResults)) break;
       search.offer(cost.clocks(work, tile, split), tile, split);
     }
   });

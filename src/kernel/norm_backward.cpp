@@ -70,7 +70,7 @@ ColumnSum current_column_sum(const NormGradient& norm) {
   return {32, 32 * row_threads, 1, bytes(2.0 * 4 * 33 * row_threads), 8};
 }
 // Beyond this many rows such releases split narrow batches in a way that is not planned here.
-constexpr Count kMostUnsplitRows = 64 * 1024;
+constexpr Count kMostUnsplitRows = Count{64} * 1024;
 
 ColumnSum column_sum_of(const NormGradient& norm, const Gpu& gpu, TorchRelease release) {
   if (release == TorchRelease::current) return current_column_sum(norm);

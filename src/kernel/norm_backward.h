@@ -6,6 +6,7 @@
 #include "gpu/gpu.h"
 #include "kernel/format.h"
 #include "kernel/plan.h"
+#include "kernel/torch_release.h"
 
 namespace tilecast {
 

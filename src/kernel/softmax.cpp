@@ -65,8 +65,8 @@ double walk_steps(Count cols, int threads, Bytes element) {
   for (Count row = 0; row < vector; ++row) {
     const Count shift = row * cols % vector;
     const Count rest = shift == 0 ? cols : std::max<Count>(0, cols + shift - threads);
-    steps += static_cast<double>((shift > 0 ? 1 : 0) + rest / (vector * threads) +
-                                 ceil_div(rest % (vector * threads), threads));
+    const Count in_vectors = rest / (vector * threads), in_elements = ceil_div(rest % (vector * threads), threads);
+    steps += static_cast<double>((shift > 0 ? 1 : 0) + in_vectors + in_elements);
   }
   return steps / static_cast<double>(vector);
 }

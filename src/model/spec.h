@@ -206,25 +206,25 @@ struct ModelSpec {
   bool lm_head = true;
   bool tied_head = false;  // the head's matrix is the embedding's
   bool head_bias = false;
-  bool head_transform = false;   // BERT's masked-LM head: dense, activation, norm before the vocabulary
-  bool transform_bias = true;    // that dense product has a bias (not ModernBERT's)
-  bool pooler = false;           // BERT: dense and tanh over the first token, or over all with `token_classes`
-  Count classes = 0;             // a classifier instead of a vocabulary (BertForPreTraining has both)
-  bool token_classes = false;    // of every token, not of the sequence
-  Count class_tokens = 1;        // tokens side by side that the classifier reads (DINOv2: the first and the mean)
-  Count classifiers = 1;         // DeiT has two: of the class token and of the distilled one
-  Count projection = 0;          // CLIP: each tower ends in a product to this width
-  Count max_context = 0;         // positions the model was made for; 0: not said
-  std::string dtype = "bf16";    // of the checkpoint
-  std::string quantization;      // format of quantised weights in the checkpoint ("fp8_block"), or empty
-  QuantizedParts quantized;      // ... which of them, but for LayerSpec::unquantised
+  bool head_transform = false;  // BERT's masked-LM head: dense, activation, norm before the vocabulary
+  bool transform_bias = true;   // that dense product has a bias (not ModernBERT's)
+  bool pooler = false;          // BERT: dense and tanh over the first token, or over all with `token_classes`
+  Count classes = 0;            // a classifier instead of a vocabulary (BertForPreTraining has both)
+  bool token_classes = false;   // of every token, not of the sequence
+  Count class_tokens = 1;       // tokens side by side that the classifier reads (DINOv2: the first and the mean)
+  Count classifiers = 1;        // DeiT has two: of the class token and of the distilled one
+  Count projection = 0;         // CLIP: each tower ends in a product to this width
+  Count max_context = 0;        // positions the model was made for; 0: not said
+  std::string dtype = "bf16";   // of the checkpoint
+  std::string quantization;     // format of quantised weights in the checkpoint ("fp8_block"), or empty
+  QuantizedParts quantized;     // ... which of them, but for LayerSpec::unquantised
   std::vector<std::string> quantization_notes;  // ... what is to be said of that
-  Count quantization_group = 0;  // ... weights that share a scale; 0: as the format has it
-  bool fp8_cache = false;        // the checkpoint asks for keys and values in fp8
-  std::optional<AdapterSpec> adapters;  // training: all else is frozen
-  AheadSpec ahead;                      // training: forward passes of other kinds leave them out
-  std::optional<TowerSpec> tower;       // engines load it with the text part
-  std::vector<std::string> left_out;    // parts of the checkpoint that are not modelled: "vision_config"
+  Count quantization_group = 0;                 // ... weights that share a scale; 0: as the format has it
+  bool fp8_cache = false;                       // the checkpoint asks for keys and values in fp8
+  std::optional<AdapterSpec> adapters;          // training: all else is frozen
+  AheadSpec ahead;                              // training: forward passes of other kinds leave them out
+  std::optional<TowerSpec> tower;               // engines load it with the text part
+  std::vector<std::string> left_out;            // parts of the checkpoint that are not modelled: "vision_config"
 };
 
 Count parameters(const ModelSpec& spec);

@@ -229,8 +229,8 @@ StepPricer price_on(ModelSpec model, EngineOptions engine, Gpu gpu, Method metho
   pricer.metered = metered_law(gpu).has_value();
   if (method != Method::tilecast && method != Method::analytic) pricer.law.limit = watts(0);
   pricer.calls = [run = Run{std::move(model), {}, std::move(engine), {}}, gpu = std::move(gpu), method, weights,
-                  experts_kernel,
-                  known](const Workload& workload, const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
+                  experts_kernel, known = std::move(known)](
+                     const Workload& workload, const CallWanted& wanted) mutable -> Result<std::vector<CallTime>> {
     run.workload = workload;
     auto prepared = prepare(run);
     if (!prepared) return std::move(prepared).error();
