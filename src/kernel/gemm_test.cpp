@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernel/cublas_wgmma.h"
 #include "kernel/gemm_testing.h"
 #include "kernel/gemm_traffic.h"
 #include "kernel/pipeline.h"
@@ -209,6 +210,38 @@ TEST(GemmChoice, HopperTakesCublasTiles) {
   EXPECT_EQ(decode.tile.n, 64);
   EXPECT_EQ(decode.split, 2);
   EXPECT_FALSE(chosen(17, 257, 1000).persistent);  // rows of no whole 16 bytes
+}
+
+// 27 x 16 tiles of 152 x 256 fill three rounds of 145 SMs: pairs along n keep to them, pairs along m would need 448
+// places of 435.
+TEST(GemmChoice, ClustersCostNoRoundMore) {
+  Gpu gpu = *find_gpu("H100");
+  gpu.sms = 145;
+  const GemmProblem problem{1, 4096, 4096, 4096};
+  const CtaCluster cluster = cluster_for(problem, 152, 256, 1, gpu);
+  EXPECT_EQ(cluster.m, 1);
+  EXPECT_EQ(cluster.n, 2);
+  EXPECT_EQ(cluster_for(problem, 160, 256, 1, gpu).m, 2) << "26 rows are whole pairs, which ask for less";
+}
+
+// 512 tiles on 444 SMs: a second wave of 68 leaves them all of L2, so that splitting sums saves nothing.
+TEST(GemmChoice, ALastWaveOfFewTilesIsNotSplit) {
+  Gpu gpu = *find_gpu("B200");
+  const MathPath math = *math_path(*format_from("bf16"), gpu);
+  for (const int sms : {148, 222, 296, 370, 444}) {
+    gpu.sms = sms;
+    EXPECT_EQ(choose_gemm({1, 4096, 4096, 4096}, math, gpu, GemmRoutine::linear).split, 1) << sms;
+  }
+}
+
+// No row of so few was fitted to; a tile of 128 rows would multiply 128 for two.
+TEST(GemmChoice, TilesOfAFewFp32RowsLieAlongThem) {
+  for (const char* name : {"T4", "V100-PCIe", "A100-PCIe-40GB"}) {
+    const Gpu gpu = *find_gpu(name);
+    const MathPath math = *math_path(*format_from("fp32"), gpu);
+    for (const Count rows : {2, 3, 4, 8})
+      EXPECT_LE(choose_gemm({1, rows, 28672, 4096}, math, gpu, GemmRoutine::linear).tile.m, 64) << name << " " << rows;
+  }
 }
 
 TEST(Gemm, RocblasTakesTheTileOfOneProductWhateverTheBatch) {

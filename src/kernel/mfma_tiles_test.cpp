@@ -51,6 +51,14 @@ TEST(MfmaTiles, FitTheShape) {
   EXPECT_LE(tile(16384, "fp8_block_static", "a8w8_blockscale").n, 128);
 }
 
+// All large tiles keep the pipes of so much work busy; the small ones among them ask L2 for more than twice as much.
+TEST(MfmaTiles, SpareL2WhereAllElseIsEqual) {
+  const Launch launch = plan_of(product(4096, 57344, 8192), "bf16", "", "MI300X").launches.back();
+  EXPECT_EQ(launch.tile.m, 256);
+  EXPECT_EQ(launch.tile.n, 256);
+  EXPECT_EQ(launch.split, 1);
+}
+
 // A 128 x 128 tile of four waves, each of 64 x 64 results: per byte of k it stores 128 + 128 in the LDS and reads 2 x
 // 128 of either; results pass through it too. Weights that go straight into registers halve it.
 TEST(MfmaTiles, CountTheLds) {
