@@ -137,6 +137,34 @@ TEST(ProgramLower, DepthwiseFilterGradientsFollowTheLayout) {
   EXPECT_LE(own.l2_load_bytes, bytes);
 }
 
+// In tf32 the filter lies across the sums of the data's gradient, which a transposed convolution is too; both operands
+// across those of the filter's. Of 16 bits, either way is the same.
+TEST(ProgramLower, GradientsInTf32AreKernelsOfTheirOwn) {
+  const auto manner = [](const std::string& dtype, const std::string& transposed) {
+    const std::string image = test_layout(dtype, "4,64,8,8", "4096,1,512,64");
+    const auto found = lowered(
+        {image, test_layout(dtype, "64,64,3,3", "576,1,192,64")},
+        {"aten.convolution",
+         R"([["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["transposed","bool",)" +
+             transposed + R"(],["groups","int",1]])",
+         "[0]"});
+    return found.kernels.at(1).manner;
+  };
+  EXPECT_EQ(manner("fp32", "false"), Manner::plain);
+  EXPECT_EQ(manner("fp32", "true"), Manner::tf32_data_gradient);
+  EXPECT_EQ(manner("fp16", "true"), Manner::plain);
+  const std::string image = test_layout("fp32", "4,64,8,8", "4096,1,512,64");
+  const auto both = lowered(
+      {image, test_layout("fp32", "64,64,3,3", "576,1,192,64")},
+      {"aten.convolution_backward",
+       R"([["grad_output","tensor",0],["input","tensor",0],["weight","tensor",1],["stride","ints",[1,1]],["padding","ints",[1,1]],["dilation","ints",[1,1]],["groups","int",1],["output_mask","bools",[true,true,false]]])",
+       "[0,1]"});
+  std::vector<Manner> manners;
+  for (const ProgramKernel& kernel : both.kernels)
+    if (kernel.kernel.shape.is<Conv2d>()) manners.push_back(kernel.manner);
+  EXPECT_EQ(manners, (std::vector<Manner>{Manner::tf32_data_gradient, Manner::tf32_filter_gradient}));
+}
+
 // Inductor lays images of two axes out channels last, and no others.
 TEST(ProgramLower, CompiledConvolutionsOfThreeAxesAreTurned) {
   const auto conv = [&](const std::string& image, const std::string& filter, const std::string& each,
